@@ -14,6 +14,7 @@ std::optional<RoutingDraws> drawn(const scenario::Scenario& scenario, const Simu
   SimulateOptions alone;
   alone.engine = options.engine == engine::EngineKind::reference ? options.engine : engine::EngineKind::max_min;
   alone.fold = options.fold;
+  alone.explained = false;
   std::vector<Seconds> times{first.metrics.step_time};
   for (std::int64_t draw = 1; draw <= further; ++draw) {
     if (options.progress)
@@ -44,16 +45,17 @@ Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& o
   timing.fold = options.fold;
   timing.most_operations = options.most_operations;
   auto timed = timed_step(scenario, prepared, prepared.model.layers, building, timing, log);  // step graph to timeline
-  auto simulation = measured(scenario, std::move(prepared), std::move(timed));
+  auto simulation = measured(scenario, std::move(prepared), std::move(timed), options.explained);
   simulation.routing_draws = drawn(scenario, options, simulation, log);
   tell("done", 1);
   return simulation;
 }
 
-Simulation measured(const scenario::Scenario& scenario, preparation::Preparation prepared, timing::TimedStep timed) {
+Simulation measured(const scenario::Scenario& scenario, preparation::Preparation prepared, timing::TimedStep timed,
+                    bool explained) {
   auto& [step, folded, run, fold_seconds] = timed;
   preparation::PreparedStep whole{std::move(prepared), std::move(step)};
-  auto metrics = measure(scenario, whole, folded.program, run.timeline);
+  auto metrics = measure(scenario, whole, folded.program, run.timeline, explained);
   const auto rank = folded.ranks.representative[metrics.critical_rank];
   return {std::move(whole),
           std::move(folded.program),
@@ -138,7 +140,7 @@ metrics::Metrics measure_step(const scenario::Scenario& scenario, const preparat
 }
 
 metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation,
-                         const program::Program& program, const timeline::Timeline& timeline) {
+                         const program::Program& program, const timeline::Timeline& timeline, bool explained) {
   const auto& step = preparation.step;
   auto metrics = measure_step(scenario, preparation, timeline);
   Flops of_a_rank_of_each_stage(0);
@@ -150,7 +152,7 @@ metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::
   std::vector<metrics::RankPieces> lanes;
   for (const auto lane : metrics::last_rank_of_stages(program, timeline)) lanes.emplace_back(program, timeline, lane);
   const auto idle = metrics::idle_of(step, preparation.pipeline, program, timeline, lanes);
-  const metrics::StepMemory memory(step, program, timeline);
+  metrics::StepMemory memory(step, program, timeline);
   for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
     const auto& lane = lanes[stage];
     metrics.stages.push_back(
@@ -161,11 +163,12 @@ metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::
   const auto stage_of_critical = position_of(program.stage_of_rank[metrics.critical_rank]);
   const auto& critical = metrics.stages[stage_of_critical];
   metrics.breakdown = critical.breakdown;
-  metrics.communication = metrics::communication_of(step, program, timeline, lanes[stage_of_critical]);
   metrics.memory = critical.memory;
   for (const auto& stage : metrics.stages) {
     if (is_fuller(stage.memory, metrics.memory)) metrics.memory = stage.memory;
   }
+  if (!explained) return metrics;
+  metrics.communication = metrics::communication_of(step, program, timeline, lanes[stage_of_critical]);
   metrics.critical_path = metrics::critical_path_of(step, program, timeline);
   return metrics;
 }

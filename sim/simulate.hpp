@@ -39,6 +39,8 @@ struct SimulateOptions {
   bool record_phases = false;                                             ///< for link loads
   std::int64_t most_operations = 0;                                       ///< as timing::TimingOptions
   int routing_draws = 1;  ///< seeds of hashed networks to time the step under; 1: the scenario's alone
+  bool explained =
+      true;  ///< false: without critical path and communication by axis, for who asks how long and how much
 };
 
 /// What commands that show one step draw: enough to see the spread, and cheap beside the page that shows it.
@@ -50,9 +52,10 @@ inline constexpr int usual_routing_draws = 16;
 /// The same for one of many scenarios.
 [[nodiscard]] Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options,
                                   spdlog::logger& log, preparation::KnownMachines& known);
-/// The last part of simulate, from Timeline to Metrics, for a step that has been timed.
+/// The last part of simulate, from Timeline to Metrics, for a step that has been timed; `explained` as in
+/// SimulateOptions.
 [[nodiscard]] Simulation measured(const scenario::Scenario& scenario, preparation::Preparation prepared,
-                                  timing::TimedStep timed);
+                                  timing::TimedStep timed, bool explained = true);
 
 /// Replaces `metrics` by those of another rank than the critical one, read from the lane of that rank's class.
 void look_at(Simulation& simulation, topologies::RankId rank);
@@ -61,8 +64,9 @@ void look_at(Simulation& simulation, topologies::RankId rank);
 [[nodiscard]] metrics::Metrics measure_step(const scenario::Scenario& scenario,
                                             const preparation::Preparation& preparation,
                                             const timeline::Timeline& timeline);
-/// All metrics of a step.
+/// The metrics of a step; `explained` as in SimulateOptions.
 [[nodiscard]] metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation,
-                                       const program::Program& program, const timeline::Timeline& timeline);
+                                       const program::Program& program, const timeline::Timeline& timeline,
+                                       bool explained = true);
 
 }  // namespace lockstep

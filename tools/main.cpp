@@ -18,9 +18,10 @@
 constexpr int growth_of_the_heap = 16 << 20;
 
 /// Memory that is freed will be asked for again in a moment: giving it back to the system in between takes a tenth of a
-/// short run. Thirty-two MiB is what the library would come to by itself.
+/// short run. Only large arrays go back at once, since what a search keeps between them would leave gaps in the heap
+/// that the arrays of the next step do not fit into: a search for a plan then takes half as much memory again.
 void keep_freed_memory() {
-  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  ::mallopt(M_MMAP_THRESHOLD, 2 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
   ::mallopt(M_TOP_PAD, growth_of_the_heap);
 }
@@ -56,7 +57,7 @@ int main(int argc, char** argv) {
   line.flag(
       "-v,--verbose", [&] { log.set_level(spdlog::level::debug); }, "log the stages of the work to stderr");
   lockstep::commands::add_run(line, log);
-  lockstep::commands::add_check(line);
+  lockstep::commands::add_check(line, log);
   lockstep::commands::add_collective(line, log);
   lockstep::commands::add_compare(line, log);
   lockstep::commands::add_faults(line, log);
@@ -71,6 +72,10 @@ int main(int argc, char** argv) {
   lockstep::commands::add_merge(line);
   lockstep::commands::add_validate(line, log);
   lockstep::commands::add_calibrate(line, log);
+  lockstep::commands::add_init(line, log);
+  lockstep::commands::add_list(line);
+  lockstep::commands::add_completion(line);
+  lockstep::commands::add_manual(line, LOCKSTEP_VERSION);
   try {
     return line.run(argc, argv).value_or(0);
   } catch (...) {

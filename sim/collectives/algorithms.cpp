@@ -26,6 +26,7 @@ std::optional<Seconds> CollectiveAlgorithm::closed_form(workloads::CollectiveKin
 const std::vector<const CollectiveAlgorithm*>& collective_algorithms() {
   using namespace network;
   static const std::vector<const CollectiveAlgorithm*> all{&torus(),
+                                                           &torus_all_to_all(),
                                                            &ring(),
                                                            &tree(),
                                                            &recursive_halving(),

@@ -7,13 +7,17 @@
 namespace lockstep::collectives::network {
 
 [[nodiscard]] const CollectiveAlgorithm& torus();
+[[nodiscard]] const CollectiveAlgorithm& torus_all_to_all();
 [[nodiscard]] const CollectiveAlgorithm& ring();
 [[nodiscard]] const CollectiveAlgorithm& tree();
 [[nodiscard]] const CollectiveAlgorithm& direct();
 [[nodiscard]] const CollectiveAlgorithm& in_network();
 
-/// About two million links on the routes of a direct exchange's pairs; beyond, they are counted by switch.
+/// About two million links on the routes of a direct exchange's pairs; beyond, in all groups together, they are counted
+/// by switch where that is possible.
 inline constexpr std::int64_t most_listed_pairs = 350'000;
+/// 400 MB of links, and some seconds, for all groups together.
+inline constexpr std::int64_t most_pairs_in_all = 4'000'000;
 
 /// Whether every route between members leads through switches or over a link of their own, as in nodes, or with one
 /// chip of each torus.

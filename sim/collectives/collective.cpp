@@ -88,15 +88,19 @@ Seconds cost(workloads::CollectiveKind kind, const Dimensions& dimensions, Bytes
 Seconds book_cost(workloads::CollectiveKind kind, const Dimensions& dimensions, Bytes full_size) {
   if (dimensions.empty()) return Seconds(0);
   double bandwidth = 0;  // rings at W_bidi; a line of X moves V (X-1)/X one way
+  double longest = 0;    // of an all-to-all, which passes each dimension with the X/N of the data that its members have
+  const double all = members(dimensions);
   for (const auto& dimension : dimensions) {
     const double x = dimension.members;
     const double ways = dimension.shape == topologies::GroupDimension::Shape::ring ? 2 : x / (x - 1);
-    bandwidth += dimension.link.value() * ways / dimension.sharing;
+    const double of_dimension = dimension.link.value() * ways / dimension.sharing;
+    bandwidth += of_dimension;
+    longest = std::max(longest, static_cast<double>(full_size.value()) * x / all / of_dimension);
   }
   const double once = static_cast<double>(full_size.value()) / bandwidth;
   switch (kind) {
     case workloads::CollectiveKind::all_reduce: return Seconds(2 * once);
-    case workloads::CollectiveKind::all_to_all: return Seconds(once / 4);
+    case workloads::CollectiveKind::all_to_all: return Seconds(longest / 4);
     case workloads::CollectiveKind::point_to_point: return full_size / dimensions.front().link;
     case workloads::CollectiveKind::all_gather:
     case workloads::CollectiveKind::reduce_scatter:

@@ -38,7 +38,8 @@ struct SlotLayout {
 /// Time without contention from other collectives: latency + bytes / bandwidth.
 [[nodiscard]] Seconds cost(workloads::CollectiveKind kind, const Dimensions& dimensions, Bytes full_size);
 /// The book's large-X form on wrapped axes: V / W_bidi per axis count, all-reduce twice, all-to-all a
-/// quarter; on a line hops of V/X; no latency. Printed beside cost by `roofline` and `collective`.
+/// quarter of its slowest axis; on a line hops of V/X; no latency. Printed beside cost by `roofline` and
+/// `collective`.
 [[nodiscard]] Seconds book_cost(workloads::CollectiveKind kind, const Dimensions& dimensions, Bytes full_size);
 /// "bidirectional ring", "line", "3-axis torus ...": for tables.
 [[nodiscard]] std::string algorithm_name(workloads::CollectiveKind kind, const Dimensions& dimensions);

@@ -12,18 +12,26 @@ namespace {
 
 enum Slot : std::int32_t { inside_units, between_units, slot_count };
 
-bool few_pairs(const GroupStructure& groups) {
-  return std::int64_t{groups.members} * (groups.members - 1) <= most_listed_pairs;
+std::int64_t pairs_of_group(const GroupStructure& groups) {
+  return std::int64_t{groups.members} * (groups.members - 1);
 }
 
-/// A number of transfers is the sum of the powers of two of which it has a slot each.
-constexpr SlotId power_slots = 40;
+/// Where members share units, many groups with many pairs leave them to the hierarchical all-to-all.
+bool few_pairs(const GroupStructure& groups) {
+  const bool in_units = groups.units > 1 && groups.local > 1;
+  return pairs_of_group(groups) <= most_listed_pairs &&
+         (!in_units || groups.groups * pairs_of_group(groups) <= most_pairs_in_all);
+}
+
+/// Slots of an exchange whose pairs are counted by switch: one for links that all N - 1 transfers of a member cross,
+/// then one for each power of two, of which other numbers of transfers are the sums.
+constexpr SlotId own_ways = slot_count, first_power = own_ways + 1, power_slots = 40;
 
 /// Too many pairs to list, of members in units of their own on one sprayed network: exchange_by_switch counts them.
 bool by_switch(const topologies::Cluster& cluster, const GroupStructure& groups) {
   const auto* fabric = cluster.fabric_spec();
-  return !few_pairs(groups) && groups.units > 1 && groups.local == 1 && fabric != nullptr &&
-         cluster.axes().front().name != "hall" &&
+  return groups.groups * pairs_of_group(groups) > most_listed_pairs && groups.units > 1 && groups.local == 1 &&
+         fabric != nullptr && cluster.axes().front().name != "hall" &&
          (fabric->routing == topologies::FabricRouting::spray ||
           std::holds_alternative<topologies::Crossbar>(fabric->kind));
 }
@@ -35,6 +43,13 @@ bool next_stands_for_all(const topologies::Cluster& cluster, const GroupStructur
   const auto* node = cluster.node_spec();
   return !few_pairs(groups) && groups.units == 1 && node != nullptr &&
          node->scale_up == topologies::NodeSpec::ScaleUp::network_switch;
+}
+
+/// Where chips reach their NIC and each other over the same ports, transfers of a unit and those between units move in
+/// step, so that neither takes from a full link what the other needs on it. A NIC's incast slows only the latter.
+bool in_step(const topologies::Cluster& cluster, const GroupStructure& groups) {
+  const auto* node = cluster.node_spec();
+  return node != nullptr && node->scale_up == topologies::NodeSpec::ScaleUp::pcie && groups.incast_slowdown == 1;
 }
 
 Seconds one_step(const GroupStructure& groups, const topologies::Protocol& protocol) {
@@ -68,15 +83,17 @@ class Direct final : public CollectiveAlgorithm {
   }
 
   std::int32_t slots(const topologies::Cluster& cluster, const GroupStructure& groups) const override {
-    return slot_count + (by_switch(cluster, groups) ? power_slots : 0);
+    return slot_count + (by_switch(cluster, groups) ? 1 + power_slots : 0);
   }
 
   std::vector<Flow> flows(const topologies::Cluster& cluster, const NetworkGroup& group,
                           const GroupStructure& groups) const override {
     if (by_switch(cluster, groups)) return flows_by_switch(cluster, group);
     Flow inside{inside_units, {}}, between{between_units, {}};
+    const bool one_flow = groups.units > 1 && in_step(cluster, groups);
     const auto add = [&](topologies::DeviceId from, topologies::DeviceId to) {
-      append_route(cluster, from, to, cluster.unit_of(from) == cluster.unit_of(to) ? inside.links : between.links);
+      const bool of_unit = !one_flow && cluster.unit_of(from) == cluster.unit_of(to);
+      append_route(cluster, from, to, of_unit ? inside.links : between.links);
     };
     if (next_stands_for_all(cluster, groups)) {
       for (std::size_t i = 0; i < group.members.size(); ++i)
@@ -101,8 +118,11 @@ class Direct final : public CollectiveAlgorithm {
     Phase exchange{step, Indexed<SlotId, double>(slots(cluster, groups), to_each)};
     for (SlotId slot = between_units; slot < exchange.slot_bytes.count(); ++slot)
       exchange.slot_bytes[slot] *= groups.incast_slowdown;
-    for (SlotId slot = slot_count; slot < exchange.slot_bytes.count(); ++slot)
-      exchange.slot_bytes[slot] = std::ldexp(exchange.slot_bytes[slot], slot - slot_count);
+    if (by_switch(cluster, groups)) {
+      exchange.slot_bytes[own_ways] *= groups.members - 1;
+      for (SlotId slot = first_power; slot < exchange.slot_bytes.count(); ++slot)
+        exchange.slot_bytes[slot] = std::ldexp(exchange.slot_bytes[slot], slot - first_power);
+    }
     std::vector<Phase> phases(kind == workloads::CollectiveKind::all_reduce ? 2 : 1, exchange);
     phases.front().latency += protocol.launch;
     return phases;
@@ -110,11 +130,12 @@ class Direct final : public CollectiveAlgorithm {
 
  private:
   static std::vector<Flow> flows_by_switch(const topologies::Cluster& cluster, const NetworkGroup& group) {
-    std::vector<Flow> flows;
-    for (SlotId power = 0; power < power_slots; ++power) flows.push_back({slot_count + power, {}});
-    for (const auto& [link, times] : exchange_by_switch(cluster, group.members)) {
-      for (SlotId power = 0; power < power_slots; ++power) {
-        if ((times >> power & 1) != 0) flows[position_of(power)].links.push_back(link);
+    auto crossings = exchange_by_switch(cluster, group.members);
+    std::vector<Flow> flows{{own_ways, std::move(crossings.own)}};
+    for (SlotId power = 0; power < power_slots; ++power) {
+      auto& flow = flows.emplace_back(Flow{first_power + power, {}});
+      for (const auto& [link, times] : crossings.shared) {
+        if ((times >> power & 1) != 0) flow.links.push_back(link);
       }
     }
     std::erase_if(flows, [](const Flow& flow) { return flow.links.empty(); });

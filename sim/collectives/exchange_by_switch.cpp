@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <variant>
+
+#include "topologies/cluster/cluster_spec.hpp"
 
 namespace lockstep::collectives {
 namespace {
@@ -50,10 +53,27 @@ std::optional<Route> middle(const topologies::Cluster& cluster, DeviceId from, D
   return Route(route.begin() + std::ssize(first.out), route.end() - std::ssize(last.in));
 }
 
-/// Nothing if routes depend on more than the members' switches, as round a missing link.
-std::optional<Crossings> by_switch(const topologies::Cluster& cluster, const std::vector<DeviceId>& members) {
+/// Members by their first switch.
+using BySwitch = std::map<NodeId, std::vector<std::size_t>>;
+
+/// What lies between the ends of a member and those of another one.
+class Middles {
+ public:
+  Middles(const topologies::Cluster& cluster, const std::vector<DeviceId>& members, const std::vector<Ends>& ends)
+      : cluster_(cluster), members_(members), ends_(ends) {}
+  std::optional<Route> operator()(std::size_t from, std::size_t to) const {
+    return middle(cluster_, members_[from], members_[to], ends_[from], ends_[to]);
+  }
+
+ private:
+  const topologies::Cluster& cluster_;
+  const std::vector<DeviceId>& members_;
+  const std::vector<Ends>& ends_;
+};
+
+/// Nothing if some member has no way out or in of its own.
+std::optional<std::vector<Ends>> ends_of(const topologies::Cluster& cluster, const std::vector<DeviceId>& members) {
   std::vector<Ends> ends(members.size());
-  std::map<NodeId, std::vector<std::size_t>> below;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto next = (i + 1) % members.size();
     const auto route = cluster.route(members[i], members[next]);
@@ -63,36 +83,78 @@ std::optional<Crossings> by_switch(const topologies::Cluster& cluster, const std
     ends[i].to_switch = cluster.link(ends[i].out.back()).to;
     ends[next].from_switch = cluster.link(ends[next].in.front()).from;
   }
-  Crossings crossings;
-  const auto others = static_cast<std::int64_t>(members.size()) - 1;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (ends[i].to_switch != ends[i].from_switch) return std::nullopt;
-    below[ends[i].to_switch].push_back(i);
-    for (const auto* way : {&ends[i].out, &ends[i].in}) {
-      for (const auto link : *way) crossings[link] += others;
-    }
+  for (const auto& end : ends) {
+    if (end.to_switch != end.from_switch) return std::nullopt;
   }
-  if (below.size() > most_switches) return std::nullopt;
-  const auto between = [&](std::size_t from, std::size_t to) {
-    return middle(cluster, members[from], members[to], ends[from], ends[to]);
-  };
+  return ends;
+}
+
+/// Whether each member's routes are those of its switch's first one; a link of one member alone may be missing.
+bool alike_below_switches(const BySwitch& below, const Middles& between) {
   for (auto here = below.begin(); here != below.end(); ++here) {
-    // Each member's routes must be those of its switch's first one; a link of one member alone may be missing.
     const auto after = std::next(here) == below.end() ? below.begin() : std::next(here);
     const auto first = here->second.front();
     const auto other = after == here ? here->second.back() : after->second.front();
     for (const auto member : here->second) {
       if (member == other || first == other) continue;
       if (between(member, other) != between(first, other) || between(other, member) != between(other, first))
-        return std::nullopt;
-    }
-    for (auto there = below.begin(); there != below.end(); ++there) {
-      if (here == there) continue;
-      const auto links = between(first, there->second.front());
-      if (!links) return std::nullopt;
-      for (const auto link : *links) crossings[link] += std::ssize(here->second) * std::ssize(there->second);
+        return false;
     }
   }
+  return true;
+}
+
+/// Sprayed switches of such networks are joined by a tree: of each tier one switch stands for all.
+bool is_tree(const topologies::Cluster& cluster) {
+  const auto& kind = cluster.fabric_spec()->kind;
+  return std::holds_alternative<topologies::FatTree>(kind) || std::holds_alternative<topologies::RailOptimised>(kind);
+}
+
+/// In a tree with k of n members on one side of a link, k (n - k) transfers cross it each way. Seen from one switch,
+/// the members beyond a link are those whose ways to and from that switch cross it.
+bool count_in_a_tree(const BySwitch& below, const Middles& between, std::int64_t members, Crossings& crossings) {
+  const auto root = below.begin()->second.front();
+  Crossings beyond;
+  for (auto here = std::next(below.begin()); here != below.end(); ++here) {
+    for (const auto& links : {between(here->second.front(), root), between(root, here->second.front())}) {
+      if (!links) return false;
+      for (const auto link : *links) beyond[link] += std::ssize(here->second);
+    }
+  }
+  for (const auto& [link, count] : beyond) crossings[link] += count * (members - count);
+  return true;
+}
+
+bool count_pairs_of_switches(const BySwitch& below, const Middles& between, Crossings& crossings) {
+  if (below.size() > most_switches) return false;
+  for (const auto& [here, senders] : below) {
+    for (const auto& [there, receivers] : below) {
+      if (here == there) continue;
+      const auto links = between(senders.front(), receivers.front());
+      if (!links) return false;
+      for (const auto link : *links) crossings[link] += std::ssize(senders) * std::ssize(receivers);
+    }
+  }
+  return true;
+}
+
+/// Nothing if routes depend on more than the members' switches, as round a missing link.
+std::optional<ExchangeCrossings> by_switch(const topologies::Cluster& cluster, const std::vector<DeviceId>& members) {
+  const auto ends = ends_of(cluster, members);
+  if (!ends) return std::nullopt;
+  ExchangeCrossings crossings;
+  BySwitch below;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto& [to_switch, from_switch, out, in] = (*ends)[i];
+    below[to_switch].push_back(i);
+    crossings.own.insert(crossings.own.end(), out.begin(), out.end());
+    crossings.own.insert(crossings.own.end(), in.begin(), in.end());
+  }
+  const Middles between(cluster, members, *ends);
+  const bool counted = alike_below_switches(below, between) &&
+                       (is_tree(cluster) ? count_in_a_tree(below, between, std::ssize(members), crossings.shared)
+                                         : count_pairs_of_switches(below, between, crossings.shared));
+  if (!counted) return std::nullopt;
   return crossings;
 }
 
@@ -109,11 +171,14 @@ Crossings one_by_one(const topologies::Cluster& cluster, const std::vector<Devic
 
 }  // namespace
 
-Crossings exchange_by_switch(const topologies::Cluster& cluster, const std::vector<DeviceId>& members) {
-  if (cluster.flows_of_connection() == 1 && members.size() > 1) {
+ExchangeCrossings exchange_by_switch(const topologies::Cluster& cluster, const std::vector<DeviceId>& members) {
+  const auto* fabric = cluster.fabric_spec();
+  const bool follows_from_switches = fabric != nullptr && (fabric->routing == topologies::FabricRouting::spray ||
+                                                           std::holds_alternative<topologies::Crossbar>(fabric->kind));
+  if (follows_from_switches && cluster.flows_of_connection() == 1 && members.size() > 1) {
     if (auto counted = by_switch(cluster, members)) return *std::move(counted);
   }
-  return one_by_one(cluster, members);
+  return {{}, one_by_one(cluster, members)};
 }
 
 }  // namespace lockstep::collectives

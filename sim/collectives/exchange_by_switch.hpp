@@ -11,9 +11,15 @@ namespace lockstep::collectives {
 
 using Crossings = std::map<topologies::LinkId, std::int64_t>;
 
-/// How many of the n (n - 1) transfers between members, each of a unit of its own, cross each link. Pairs are counted
-/// one by one where that does not hold: hashed routes, or some round a missing link.
-[[nodiscard]] Crossings exchange_by_switch(const topologies::Cluster& cluster,
-                                           const std::vector<topologies::DeviceId>& members);
+/// How often the n (n - 1) transfers between n members cross links.
+struct ExchangeCrossings {
+  std::vector<topologies::LinkId> own;  ///< of a single member's way out or in: all its n - 1 transfers
+  Crossings shared;                     ///< all other links
+};
+
+/// The transfers between members, each of a unit of its own. Pairs are counted one by one where routes do not follow
+/// from switches: if they are hashed, or some lead round a missing link.
+[[nodiscard]] ExchangeCrossings exchange_by_switch(const topologies::Cluster& cluster,
+                                                   const std::vector<topologies::DeviceId>& members);
 
 }  // namespace lockstep::collectives

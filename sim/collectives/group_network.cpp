@@ -25,8 +25,8 @@ PlaceOfDevice places_in_order(const topologies::Cluster& cluster, UnitOrder orde
 }
 
 NetworkGroup on_devices(const topologies::Cluster& cluster, std::vector<topologies::DeviceId> members,
-                        std::vector<topologies::Lane> lanes, const PlaceOfDevice& places) {
-  NetworkGroup result{std::move(members), {}, std::move(lanes)};
+                        const PlaceOfDevice& places) {
+  NetworkGroup result{std::move(members), {}, {}};
   std::map<int, std::pair<topologies::DeviceId, std::vector<topologies::DeviceId>>>
       units;  // by number; with the place of the first
   for (const auto device : result.members) {
@@ -80,10 +80,9 @@ void add_hops(const topologies::Cluster& cluster, const NetworkGroup& group, Gro
   structure.around = std::max(structure.around, around);
 }
 
-GroupStructure structure_of(const topologies::Cluster& cluster, const std::vector<NetworkGroup>& groups,
-                            Dimensions torus) {
+GroupStructure structure_of(const topologies::Cluster& cluster, const std::vector<NetworkGroup>& groups) {
   GroupStructure structure;
-  structure.torus = std::move(torus);
+  structure.groups = static_cast<int>(groups.size());
   const auto& first = groups.front();
   structure.members = static_cast<int>(first.members.size());
   structure.local = static_cast<int>(first.units.front().size());
@@ -106,6 +105,19 @@ GroupStructure structure_of(const topologies::Cluster& cluster, const std::vecto
   return structure;
 }
 
+/// Axes of the torus along which groups extend.
+std::set<topologies::AxisId> torus_axes(const topologies::Cluster& cluster, const topologies::Mesh& mesh,
+                                        const std::vector<std::string>& axes) {
+  std::set<topologies::AxisId> of_torus;
+  for (const std::string& axis : axes) {
+    for (const topologies::Factor& factor : mesh.factors(axis)) {
+      if (factor.size > 1 && cluster.axes()[factor.axis].kind == topologies::PhysicalAxis::Kind::torus)
+        of_torus.insert(factor.axis);
+    }
+  }
+  return of_torus;
+}
+
 bool inside_a_torus(const topologies::Cluster& cluster, const topologies::Mesh& mesh,
                     const std::vector<std::string>& axes) {
   return std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) {
@@ -118,10 +130,9 @@ bool inside_a_torus(const topologies::Cluster& cluster, const topologies::Mesh& 
 
 /// The structure of groups that lie inside one torus each. It has everything that the torus' algorithm needs, without
 /// making the groups.
-GroupStructure structure_in_a_torus(Dimensions torus) {
+GroupStructure structure_in_a_torus(const Dimensions& torus) {
   GroupStructure structure;
   structure.members = structure.local = structure.most_local = members(torus);
-  structure.torus = std::move(torus);
   return structure;
 }
 
@@ -175,12 +186,18 @@ std::string CollectiveAlgorithm::label(workloads::CollectiveKind /*kind*/, const
 GroupNetwork::GroupNetwork(const topologies::Cluster& cluster, const topologies::Mesh& mesh,
                            std::vector<std::string> axes, UnitOrder order)
     : cluster_(&cluster), mesh_(&mesh), axes_(std::move(axes)), order_(order) {
+  auto torus = mesh.dimensions(axes_);
+  auto by_axis = mesh.dimensions(axes_, topologies::BlockShape::lines);
+  const bool joins_axes = by_axis.size() != torus.size();
   if (inside_a_torus(cluster, mesh, axes_)) {
-    structure_ = structure_in_a_torus(mesh.dimensions(axes_));
+    structure_ = structure_in_a_torus(torus);
   } else {
     make_groups();
-    structure_ = structure_of(cluster, groups_, mesh.dimensions(axes_));
+    structure_ = structure_of(cluster, groups_);
   }
+  structure_.torus = std::move(torus);
+  structure_.parts_of_one_axis = by_axis.size() > torus_axes(cluster, mesh, axes_).size();
+  if (joins_axes) structure_.torus_by_axis = std::move(by_axis);
 }
 
 GroupNetwork::GroupNetwork(const topologies::Cluster& cluster, std::vector<std::vector<topologies::RankId>> groups,
@@ -189,15 +206,16 @@ GroupNetwork::GroupNetwork(const topologies::Cluster& cluster, std::vector<std::
   const auto places = places_in_order(cluster, order);
   for (auto members : ranks_) {
     for (auto& member : members) member = cluster.device_at_position(member);
-    groups_.push_back(on_devices(cluster, std::move(members), {}, places));
+    groups_.push_back(on_devices(cluster, std::move(members), places));
   }
-  structure_ = structure_of(cluster, groups_, {});
+  structure_ = structure_of(cluster, groups_);
 }
 
 GroupNetwork::GroupNetwork(const topologies::Cluster& cluster, topologies::GroupOrbits orbits)
     : cluster_(&cluster), orbits_(std::move(orbits)), ranks_(orbits_->groups()) {
-  for (const auto& members : ranks_) groups_.push_back(on_devices(cluster, members, {}, {}));
-  structure_ = structure_of(cluster, groups_, {});
+  for (const auto& members : ranks_) groups_.push_back(on_devices(cluster, members, {}));
+  structure_ = structure_of(cluster, groups_);
+  structure_.groups = cluster.devices() / structure_.members;
 }
 
 void GroupNetwork::make_groups() const {
@@ -205,15 +223,22 @@ void GroupNetwork::make_groups() const {
   const bool in_a_torus = inside_a_torus(*cluster_, *mesh_, axes_);  // its algorithm looks at lanes only
   const auto places = in_a_torus ? PlaceOfDevice{} : places_in_order(*cluster_, order_);
   for (auto& group : mesh_->groups(axes_)) {
-    if (in_a_torus) {
-      ranks_.push_back(std::move(group.members));
-      groups_.push_back({{}, {}, std::move(group.lanes)});
-      continue;
-    }
     ranks_.push_back(group.members);
-    for (auto& member : group.members) member = mesh_->device_of(member);
-    groups_.push_back(on_devices(*cluster_, std::move(group.members), std::move(group.lanes), places));
+    if (in_a_torus) {
+      groups_.emplace_back();
+    } else {
+      for (auto& member : group.members) member = mesh_->device_of(member);
+      groups_.push_back(on_devices(*cluster_, std::move(group.members), places));
+    }
+    groups_.back().lanes = std::move(group.lanes);
   }
+}
+
+void GroupNetwork::add_lanes_by_axis() const {
+  if (structure_.torus_by_axis.empty() || !groups_.front().lanes_by_axis.empty()) return;
+  auto group = groups_.begin();
+  for (auto& by_axis : mesh_->groups(axes_, topologies::BlockShape::lines))
+    (group++)->lanes_by_axis = std::move(by_axis.lanes);
 }
 
 const GroupNetwork::Connected& GroupNetwork::connected(const CollectiveAlgorithm& algorithm) const {
@@ -221,6 +246,7 @@ const GroupNetwork::Connected& GroupNetwork::connected(const CollectiveAlgorithm
     if (known == &algorithm) return *network;
   }
   make_groups();
+  add_lanes_by_axis();
   auto made = std::make_shared<Connected>();
   for (const auto& axis : axes_) made->communicator.name += (made->communicator.name.empty() ? "" : "+") + axis;
   made->communicator.slots = algorithm.slots(*cluster_, structure_);

@@ -31,10 +31,12 @@ struct NetworkGroup {
   std::vector<std::vector<topologies::DeviceId>>
       units;                            ///< the same by unit (node, pod), in its UnitOrder; devices ascending
   std::vector<topologies::Lane> lanes;  ///< rings and lines of the tori inside its units
+  std::vector<topologies::Lane> lanes_by_axis = {};  ///< those of GroupStructure::torus_by_axis
 };
 
 /// Properties that all groups of a communicator share.
 struct GroupStructure {
+  int groups = 1;        ///< of the communicator, at once
   int members = 1;       ///< N
   int units = 1;         ///< n, units that a group spans
   int local = 1;         ///< g, members in each unit; 0 if they are not the same in all
@@ -46,9 +48,11 @@ struct GroupStructure {
   Seconds cross_hop{0};  ///< the same for members with different places, which rails may not join directly
   Seconds around{0};     ///< links from each unit to the next, once around all of them
   Dimensions torus;      ///< inside a unit, if units are tori
-  double incast_slowdown = 1;  ///< of NICs to which all other units send at once (FabricSpec::incast)
-  double step_slowdown = 1;    ///< of steps between units, by their number (FabricSpec::step_growth)
-  Seconds barrier{0};          ///< of hosts that move data between tori (FabricSpec::barrier)
+  Dimensions torus_by_axis;        ///< the same where `torus` joins two axes to one ring, with two lines; else empty
+  bool parts_of_one_axis = false;  ///< two dimensions of the torus lie on one axis and share its links
+  double incast_slowdown = 1;      ///< of NICs to which all other units send at once (FabricSpec::incast)
+  double step_slowdown = 1;        ///< of steps between units, by their number (FabricSpec::step_growth)
+  Seconds barrier{0};              ///< of hosts that move data between tori (FabricSpec::barrier)
 };
 
 /// A way to run collectives. One file each: the torus' own, ring, tree, recursive halving and doubling, direct,
@@ -129,6 +133,7 @@ class GroupNetwork {
   [[nodiscard]] std::vector<const CollectiveAlgorithm*> candidates(workloads::CollectiveKind kind,
                                                                    std::string_view forced) const;
   void make_groups() const;
+  void add_lanes_by_axis() const;
   [[nodiscard]] CollectiveChoice cheapest_protocol(const CollectiveAlgorithm& algorithm, workloads::CollectiveKind kind,
                                                    Bytes full_size, workloads::TokenCopies copies) const;
 

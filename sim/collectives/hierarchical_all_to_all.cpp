@@ -6,6 +6,12 @@
 namespace lockstep::collectives::network {
 namespace {
 
+/// Inside a unit along the axes one by one, where a ring would join two of them.
+UnitStages stages(const topologies::Cluster& cluster, const GroupStructure& groups) {
+  if (!cluster.unit_is_torus() || groups.torus_by_axis.empty()) return {cluster, groups, direct()};
+  return {cluster, groups, direct(), torus_all_to_all()};
+}
+
 class HierarchicalAllToAll final : public CollectiveAlgorithm {
  public:
   std::string_view name() const override { return "hierarchical all-to-all"; }
@@ -16,12 +22,12 @@ class HierarchicalAllToAll final : public CollectiveAlgorithm {
   }
 
   std::int32_t slots(const topologies::Cluster& cluster, const GroupStructure& groups) const override {
-    return UnitStages(cluster, groups, direct()).slots();
+    return stages(cluster, groups).slots();
   }
 
   std::vector<Flow> flows(const topologies::Cluster& cluster, const NetworkGroup& group,
                           const GroupStructure& groups) const override {
-    return UnitStages(cluster, groups, direct()).flows(group);
+    return stages(cluster, groups).flows(group);
   }
 
   std::vector<Phase> plan(workloads::CollectiveKind kind, Bytes full_size, const topologies::Cluster& cluster,
@@ -40,10 +46,10 @@ class HierarchicalAllToAll final : public CollectiveAlgorithm {
   static std::vector<Phase> phases_of(workloads::CollectiveKind kind, Bytes full_size, double share_across,
                                       const topologies::Cluster& cluster, const GroupStructure& groups,
                                       const topologies::Protocol& protocol) {
-    const UnitStages stages(cluster, groups, direct());
+    const UnitStages both = stages(cluster, groups);
     std::vector<Phase> phases;
-    stages.across(phases, kind, full_size, share_across / groups.local, protocol);
-    stages.inside(phases, kind, full_size, 1.0 / groups.units, protocol);
+    both.across(phases, kind, full_size, share_across / groups.local, protocol);
+    both.inside(phases, kind, full_size, 1.0 / groups.units, protocol);
     return phases;
   }
 };

@@ -7,6 +7,7 @@ namespace {
 
 GroupStructure inside_a_unit(const GroupStructure& groups) {
   GroupStructure inner = groups;
+  inner.groups = groups.groups * groups.units;
   inner.members = groups.local;
   inner.units = 1;
   inner.rails = 1;
@@ -15,10 +16,12 @@ GroupStructure inside_a_unit(const GroupStructure& groups) {
 
 GroupStructure across_units(const GroupStructure& groups) {
   GroupStructure outer = groups;
+  outer.groups = groups.groups * groups.local;
   outer.members = groups.units;
   outer.local = outer.most_local = outer.rails = 1;
   outer.cross_hop = groups.remote_hop;
   outer.torus.clear();
+  outer.torus_by_axis.clear();
   return outer;
 }
 

@@ -6,6 +6,24 @@
 
 namespace lockstep::cost {
 
+topologies::Precision in_16_bits(topologies::Precision training) {
+  return is_narrow(training) ? topologies::Precision::bf16 : training;
+}
+
+topologies::Precision measured_as(topologies::Precision training, const topologies::ChipKernels& kernels) {
+  const bool scaled = training == topologies::Precision::mxfp8 || training == topologies::Precision::nvfp4;
+  return scaled && !kernels.matrix.contains(training) ? topologies::Precision::fp8 : training;
+}
+
+std::optional<topologies::Precision> unmeasured_precision(const topologies::Chip& chip,
+                                                          topologies::Precision training) {
+  if (!chip.kernels) return training;
+  for (const auto needed : {measured_as(training, *chip.kernels), in_16_bits(training)}) {
+    if (!chip.kernels->matrix.contains(needed)) return needed;
+  }
+  return std::nullopt;
+}
+
 std::string_view name(TimeModel model) {
   switch (model) {
     case TimeModel::ideal: return "ideal";

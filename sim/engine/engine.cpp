@@ -58,6 +58,7 @@ EngineKind engine_named(std::string_view name) {
 
 void load(EngineKind kind) {
   if (kind == EngineKind::simgrid) load_simgrid();
+  if (kind == EngineKind::automatic) (void)has_simgrid();
 }
 
 bool is_irregular(const program::Program& program) {
@@ -68,7 +69,7 @@ bool is_irregular(const program::Program& program) {
 
 EngineKind chosen(EngineKind kind, const program::Program& program) {
   if (kind != EngineKind::automatic) return kind;
-  return is_irregular(program) ? EngineKind::max_min : EngineKind::simgrid;
+  return is_irregular(program) || !has_simgrid() ? EngineKind::max_min : EngineKind::simgrid;
 }
 
 EngineResult run(const program::Program& program, const EngineOptions& options, spdlog::logger& log) {

@@ -17,7 +17,7 @@ class logger;
 namespace lockstep::engine {
 
 enum class EngineKind {
-  automatic,  ///< max_min for an irregular program, otherwise simgrid
+  automatic,  ///< max_min for an irregular program or where SimGrid is not installed, otherwise simgrid
   simgrid,    ///< flows on SimGrid's max-min network; one run per process
   max_min,    ///< the same sharing of links by our own solver, any number of runs in one process
   reference   ///< closed forms, no contention
@@ -30,7 +30,7 @@ enum class EngineKind {
 [[nodiscard]] EngineKind engine_named(std::string_view name);
 
 /// Loads what this engine needs; run() does so too. A process that forks a child for each run calls this first, or
-/// every child would load SimGrid again. Throws ConfigError if SimGrid's module is missing.
+/// every child would load SimGrid again. Throws ConfigError for simgrid where its module is missing.
 void load(EngineKind kind);
 
 struct EngineStatistics {

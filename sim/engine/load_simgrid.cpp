@@ -13,8 +13,10 @@ namespace {
 constexpr const char* module_file = LOCKSTEP_SIMGRID_MODULE;
 
 /// Never unloaded: SimGrid's engine lives until the process ends. The system's loader knows what is loaded already.
+void* loaded_module() { return ::dlopen(module_file, RTLD_LAZY | RTLD_LOCAL); }
+
 void* module() {
-  void* const loaded = ::dlopen(module_file, RTLD_LAZY | RTLD_LOCAL);
+  void* const loaded = loaded_module();
   if (loaded == nullptr) {
     throw ConfigError({{{"simgrid", 0, 0},
                         "",
@@ -25,6 +27,8 @@ void* module() {
 }
 
 }  // namespace
+
+bool has_simgrid() { return loaded_module() != nullptr; }
 
 void load_simgrid() { (void)module(); }
 

@@ -10,6 +10,9 @@
 
 namespace lockstep::engine {
 
+/// Whether the module can be loaded, which this does; SimGrid itself may not be installed.
+[[nodiscard]] bool has_simgrid();
+
 /// Loads the module unless the process has it. Throws ConfigError where there is none.
 void load_simgrid();
 

@@ -21,7 +21,7 @@ CriticalSpan::Why why_after(const workloads::StepGraph& step, const program::Pro
     case Blocker::Why::needs: break;
   }
   // The step graph knows what is needed; the program also holds the order of compute.
-  const auto needed = step.predecessors(program.ops[op].vertex);
+  const auto needed = step.waits_for(program.ops[op].vertex);
   const bool is_input = std::find(needed.begin(), needed.end(), program.ops[blocker.op].vertex) != needed.end();
   return is_input ? CriticalSpan::Why::input : CriticalSpan::Why::order;
 }
@@ -77,16 +77,13 @@ class Parts {
     const auto& op = program_.ops[one.op];
     const auto& vertex = step_.op(op.vertex);
     if (vertex->kind == workloads::StepOp::Kind::compute) {
-      const bool update = vertex.pass == workloads::StepPass::update;
-      add(update ? Kind::update : Kind::compute,
-          update ? vertex->name : std::string(name(vertex.pass)) + " " + vertex->name, length);
+      add(vertex.pass == workloads::StepPass::update ? Kind::update : Kind::compute, vertex, length);
       return;
     }
     if (vertex->given_time) {
-      add(vertex->given == workloads::GivenTime::measured ? Kind::replayed : Kind::offload, vertex->stream, length);
+      add(vertex->given == workloads::GivenTime::measured ? Kind::replayed : Kind::offload, vertex, length);
       return;
     }
-    const auto what = workloads::joined(vertex->axes) + " " + std::string(name(vertex->collective));
     Seconds latencies(0);
     for (const auto& phase : op.phases) latencies += phase.latency;
     const auto latency = std::min(latencies, length);
@@ -95,9 +92,9 @@ class Parts {
     constexpr Seconds one_instant{1e-12};
     const auto alone =
         length <= op.closed_form * (1 + rounding) + one_instant ? length : std::max(op.closed_form, latency);
-    add(Kind::latency, what, latency);
-    add(Kind::transfer, what, alone - latency);
-    add(Kind::contention, what, length - alone);
+    add(Kind::latency, vertex, latency);
+    add(Kind::transfer, vertex, alone - latency);
+    add(Kind::contention, vertex, length - alone);
   }
 
   /// Times that differ by rounding are equal.
@@ -111,17 +108,32 @@ class Parts {
   }
 
  private:
-  void add(CriticalPart::Kind kind, const std::string& what, Seconds time) {
+  void add(CriticalPart::Kind kind, const workloads::StepOp& vertex, Seconds time) {
     if (time <= Seconds(0)) return;
-    auto& part = parts_.try_emplace({kind, what}, CriticalPart{kind, what}).first->second;
-    part.time += time * static_cast<double>(times_);
-    part.spans += times_;
+    auto*& part = part_of_[{kind, vertex.pass, vertex.what}];
+    if (part == nullptr) {
+      const auto what = what_runs(vertex);
+      part = &parts_.try_emplace({kind, what}, CriticalPart{kind, what}).first->second;
+    }
+    part->time += time * static_cast<double>(times_);
+    part->spans += times_;
+  }
+
+  static std::string what_runs(const workloads::StepOp& vertex) {
+    if (vertex->kind == workloads::StepOp::Kind::compute) {
+      return vertex.pass == workloads::StepPass::update ? vertex->name
+                                                        : std::string(name(vertex.pass)) + " " + vertex->name;
+    }
+    return vertex->given_time ? vertex->stream
+                              : workloads::joined(vertex->axes) + " " + std::string(name(vertex->collective));
   }
 
   const workloads::StepGraph& step_;
   const program::Program& program_;
   std::int64_t times_ = 1;
   std::map<std::pair<CriticalPart::Kind, std::string>, CriticalPart> parts_;
+  using Same = std::tuple<CriticalPart::Kind, workloads::StepPass, const workloads::StepWork*>;
+  std::map<Same, CriticalPart*> part_of_;  ///< only looked up: its order is that of places in memory
 };
 
 }  // namespace

@@ -61,12 +61,10 @@ class Waiting {
   [[nodiscard]] Seconds in_step(double start, double length) const {
     return timeline_.repetition().in_step({Seconds(start), Seconds(start + length)});
   }
-  /// The number of times that a gap occurs in the step. A gap belongs to the period in which it ends. The comparison
-  /// with the period's start and end allows for rounding.
+  /// The number of times that a gap occurs in the step. A gap belongs to the period in which it ends.
   [[nodiscard]] std::int64_t comes(const timeline::Interval& gap) const {
     const auto& repetition = timeline_.repetition();
-    const auto margin = repetition.length() * 1e-9;
-    const bool within = gap.end > repetition.period.start + margin && gap.end <= repetition.period.end + margin;
+    const bool within = gap.end > repetition.period.start && gap.end <= repetition.period.end;
     return within ? 1 + repetition.copies : 1;
   }
   [[nodiscard]] const workloads::StepOp& vertex(std::int32_t op) const { return step_.op(program_.ops[op].vertex); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "sim/core/errors.hpp"
 #include "sim/metrics/sort_runs.hpp"
@@ -26,11 +27,6 @@ auto& part(Parts& parts, workloads::MemoryKind kind) {
   throw InternalError("a kind of memory without a place");
 }
 
-struct Alive {
-  const workloads::Buffer* buffer;
-  Seconds from, until;
-};
-
 using Buffers = std::vector<const workloads::Buffer*>;
 
 /// The buffers of each stage that take memory.
@@ -40,61 +36,6 @@ std::vector<Buffers> by_stage(const workloads::StepGraph& step) {
     if (buffer.size.value() > 0) result[position_of(buffer.stage)].push_back(&buffer);
   }
   return result;
-}
-
-/// The buffers of a rank's stage that the rank holds, with their times.
-std::vector<Alive> alive_on(std::int32_t rank, const Buffers& buffers, const timeline::Timeline& timeline) {
-  std::vector<Alive> result;
-  for (const auto* buffer : buffers) {
-    if (!timeline.took_part(buffer->producer, rank)) continue;
-    const auto span = timeline.simulated(buffer->producer, rank);
-    Seconds until = span.end;
-    for (const auto reader : buffer->readers) {
-      if (timeline.took_part(reader, rank)) until = std::max(until, timeline.simulated(reader, rank).end);
-    }
-    result.push_back({buffer, span.start, until});
-  }
-  return result;
-}
-
-/// Calls `visit` for every point of the memory curve.
-template <class Visit>
-void for_each_point(const workloads::HeldMemory& held, const std::vector<Alive>& buffers, Visit visit) {
-  struct Change {
-    Seconds time;
-    const workloads::Buffer* buffer;
-    bool frees;
-  };
-  std::vector<Change> changes;
-  changes.reserve(2 * buffers.size());
-  for (const auto& [buffer, from, until] : buffers) changes.push_back({from, buffer, false});
-  for (const auto& [buffer, from, until] : buffers) changes.push_back({until, buffer, true});
-  sort_runs(changes, [](const Change& a, const Change& b) { return a.time < b.time; });
-  MemoryPoint point;
-  point.weights = held.weights;
-  point.optimizer = held.optimizer;
-  point.overhead = held.overhead;
-  point.host = held.host;
-  for (const auto& [time, buffer, frees] : changes) {
-    // At one instant, memory that is freed is available to what begins: the curve has one point, for the sum.
-    if (time > point.time) {
-      visit(point);
-      point.time = time;
-    }
-    point.of(buffer->kind) += frees ? Bytes(0) - buffer->size : buffer->size;
-  }
-  visit(point);
-}
-
-std::vector<MemoryPoint> curve_of(const workloads::HeldMemory& held, const std::vector<Alive>& buffers) {
-  std::vector<MemoryPoint> curve;
-  for_each_point(held, buffers, [&](const MemoryPoint& point) { curve.push_back(point); });
-  return curve;
-}
-
-const workloads::HeldMemory& held_by(const workloads::StepGraph& step, const program::Program& program,
-                                     std::int32_t rank) {
-  return step.held[program.stage_of_rank[rank]];
 }
 
 /// The curve of the whole step.
@@ -117,12 +58,92 @@ std::vector<MemoryPoint> in_step(const std::vector<MemoryPoint>& simulated, cons
   return curve;
 }
 
+}  // namespace
+
+Bytes& MemoryParts::of(workloads::MemoryKind kind) { return part(*this, kind); }
+const Bytes& MemoryParts::of(workloads::MemoryKind kind) const { return part(*this, kind); }
+
+StepMemory::StepMemory(const workloads::StepGraph& step, const program::Program& program,
+                       const timeline::Timeline& timeline)
+    : step_(step),
+      program_(program),
+      timeline_(timeline),
+      buffers_(by_stage(step)),
+      of_operation_(position_of(timeline.ops())) {}
+
+std::vector<StepMemory::Alive> StepMemory::alive_on(std::int32_t rank) const {
+  std::vector<Alive> result;
+  for (const auto* buffer : buffers_[position_of(program_.stage_of_rank[rank])]) {
+    if (!timeline_.took_part(buffer->producer, rank)) continue;
+    const auto span = timeline_.simulated(buffer->producer, rank);
+    Alive alive{buffer, buffer->producer, span.start, span.end};
+    for (const auto reader : buffer->readers) {
+      if (!timeline_.took_part(reader, rank)) continue;
+      const auto end = timeline_.simulated(reader, rank).end;
+      if (end <= alive.until) continue;
+      alive.until = end;
+      alive.last = reader;
+    }
+    result.push_back(alive);
+  }
+  return result;
+}
+
+/// By time. Buffers begin and end with operations, and those of a rank come in a few runs by time, while the ends of
+/// buffers do not.
+std::vector<StepMemory::Change> StepMemory::changes_on(std::int32_t rank, const std::vector<Alive>& buffers) {
+  std::vector<OfOperation> next(buffers.size());  // buffer that begins, or ends, with the same operation
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const auto number = static_cast<std::int32_t>(i);
+    next[i].begins = std::exchange(of_operation_[buffers[i].buffer->producer].begins, number);
+    next[i].ends = std::exchange(of_operation_[buffers[i].last].ends, number);
+  }
+  struct Event {
+    Seconds time;
+    std::int32_t first;  // buffer
+    bool frees;
+  };
+  std::vector<Event> events;
+  timeline_.for_each_op_of(rank, [&](workloads::OpId op) {
+    const auto [begins, ends] = std::exchange(of_operation_[op], {});
+    if (begins >= 0) events.push_back({timeline_.simulated(op, rank).start, begins, false});
+    if (ends >= 0) events.push_back({timeline_.simulated(op, rank).end, ends, true});
+  });
+  sort_runs(events, [](const Event& a, const Event& b) { return a.time < b.time; });
+  std::vector<Change> changes;
+  changes.reserve(2 * buffers.size());
+  for (const auto& [time, first, frees] : events) {
+    for (auto i = first; i >= 0; i = frees ? next[position_of(i)].ends : next[position_of(i)].begins)
+      changes.push_back({time, buffers[position_of(i)].buffer, frees});
+  }
+  return changes;
+}
+
+template <class Visit>
+void StepMemory::for_each_point(std::int32_t rank, const std::vector<Alive>& buffers, Visit visit) {
+  const auto& held = held_by(rank);
+  MemoryPoint point;
+  point.weights = held.weights;
+  point.optimizer = held.optimizer;
+  point.overhead = held.overhead;
+  point.host = held.host;
+  for (const auto& [time, buffer, frees] : changes_on(rank, buffers)) {
+    // At one instant, memory that is freed is available to what begins: the curve has one point, for the sum.
+    if (time > point.time) {
+      visit(point);
+      point.time = time;
+    }
+    point.of(buffer->kind) += frees ? Bytes(0) - buffer->size : buffer->size;
+  }
+  visit(point);
+}
+
 /// Finds the blocks that hold the activations of the peak, and the operation that allocates there; a computing
 /// operation is preferred.
-void explain(MemoryUse& use, const workloads::StepGraph& step, const std::vector<Alive>& buffers) {
+void StepMemory::explain(MemoryUse& use, const workloads::StepGraph& step, const std::vector<Alive>& buffers) {
   std::map<std::int32_t, BlockActivations> blocks;
   std::map<std::int32_t, std::set<std::int32_t>> microbatches;
-  for (const auto& [buffer, from, until] : buffers) {
+  for (const auto& [buffer, last, from, until] : buffers) {
     if (from > use.peak_at || until <= use.peak_at) continue;
     const auto& producer = step.op(buffer->producer);
     if (buffer->kind == workloads::MemoryKind::activations) {
@@ -142,29 +163,12 @@ void explain(MemoryUse& use, const workloads::StepGraph& step, const std::vector
   }
 }
 
-}  // namespace
-
-Bytes& MemoryParts::of(workloads::MemoryKind kind) { return part(*this, kind); }
-const Bytes& MemoryParts::of(workloads::MemoryKind kind) const { return part(*this, kind); }
-
-std::vector<MemoryPoint> memory_curve(const workloads::StepGraph& step, const program::Program& program,
-                                      const timeline::Timeline& timeline, std::int32_t rank) {
-  const auto buffers = by_stage(step);
-  const auto& mine = buffers[position_of(program.stage_of_rank[position_of(rank)])];
-  return in_step(curve_of(held_by(step, program, rank), alive_on(rank, mine, timeline)), timeline.repetition());
-}
-
-StepMemory::StepMemory(const workloads::StepGraph& step, const program::Program& program,
-                       const timeline::Timeline& timeline)
-    : step_(step), program_(program), timeline_(timeline), buffers_(by_stage(step)) {}
-
-MemoryUse StepMemory::of(std::int32_t rank, Bytes capacity) const {
-  const auto stage = program_.stage_of_rank[rank];
-  const auto& held = held_by(step_, program_, rank);
-  const auto buffers = alive_on(rank, buffers_[position_of(stage)], timeline_);
+MemoryUse StepMemory::of(std::int32_t rank, Bytes capacity) {
+  const auto& held = held_by(rank);
+  const auto buffers = alive_on(rank);
   MemoryPoint worst;
   bool first = true;
-  for_each_point(held, buffers, [&](const MemoryPoint& point) {
+  for_each_point(rank, buffers, [&](const MemoryPoint& point) {
     if (first || point.total() > worst.total()) worst = point;
     first = false;
   });
@@ -174,7 +178,7 @@ MemoryUse StepMemory::of(std::int32_t rank, Bytes capacity) const {
   use.capacity = capacity;
   use.fits = use.peak <= capacity;
   use.peak_at = worst.time;
-  use.stage = stage;
+  use.stage = program_.stage_of_rank[rank];
   use.rank = rank;
   use.weight_padding = held.weight_padding;
   explain(use, step_, buffers);
@@ -184,6 +188,17 @@ MemoryUse StepMemory::of(std::int32_t rank, Bytes capacity) const {
     use.peak_microbatch =
         repetition.microbatch(use.peak_op, repetition.first_copy(use.peak_op), step_.op(use.peak_op).microbatch);
   return use;
+}
+
+std::vector<MemoryPoint> StepMemory::curve(std::int32_t rank) {
+  std::vector<MemoryPoint> simulated;
+  for_each_point(rank, alive_on(rank), [&](const MemoryPoint& point) { simulated.push_back(point); });
+  return in_step(simulated, timeline_.repetition());
+}
+
+std::vector<MemoryPoint> memory_curve(const workloads::StepGraph& step, const program::Program& program,
+                                      const timeline::Timeline& timeline, std::int32_t rank) {
+  return StepMemory(step, program, timeline).curve(rank);
 }
 
 MemoryUse memory_of(const workloads::StepGraph& step, const program::Program& program,

@@ -52,13 +52,39 @@ struct MemoryUse : MemoryParts {
 class StepMemory {
  public:
   StepMemory(const workloads::StepGraph& step, const program::Program& program, const timeline::Timeline& timeline);
-  [[nodiscard]] MemoryUse of(std::int32_t rank, Bytes capacity) const;
+  [[nodiscard]] MemoryUse of(std::int32_t rank, Bytes capacity);
+  [[nodiscard]] std::vector<MemoryPoint> curve(std::int32_t rank);  ///< as memory_curve
 
  private:
+  /// A buffer on a rank, from the start of its producer to the end of the operation that reads it last.
+  struct Alive {
+    const workloads::Buffer* buffer;
+    workloads::OpId last;
+    Seconds from, until;
+  };
+  struct Change {
+    Seconds time;
+    const workloads::Buffer* buffer;
+    bool frees;
+  };
+  [[nodiscard]] std::vector<Alive> alive_on(std::int32_t rank) const;
+  [[nodiscard]] std::vector<Change> changes_on(std::int32_t rank, const std::vector<Alive>& buffers);
+  /// Calls `visit` for every point of the rank's curve, in simulated time.
+  template <class Visit>
+  void for_each_point(std::int32_t rank, const std::vector<Alive>& buffers, Visit visit);
+  [[nodiscard]] const workloads::HeldMemory& held_by(std::int32_t rank) const {
+    return step_.held[program_.stage_of_rank[rank]];
+  }
+  static void explain(MemoryUse& use, const workloads::StepGraph& step, const std::vector<Alive>& buffers);
   const workloads::StepGraph& step_;
   const program::Program& program_;
   const timeline::Timeline& timeline_;
   std::vector<std::vector<const workloads::Buffer*>> buffers_;  ///< by stage: buffers that take memory
+  /// The first buffer of a rank that begins with an operation, and the first that ends with it; -1 between uses.
+  struct OfOperation {
+    std::int32_t begins = -1, ends = -1;
+  };
+  Indexed<workloads::OpId, OfOperation> of_operation_;
 };
 
 /// The curve has a point at time 0 and at every instant at which memory changes. It adds up the memory held throughout

@@ -37,13 +37,17 @@ std::vector<CommunicationUse> communication_of(const workloads::StepGraph& step,
 std::vector<CommunicationUse> communication_of(const workloads::StepGraph& step, const program::Program& program,
                                                const timeline::Timeline& timeline, const RankPieces& rank) {
   std::map<std::pair<std::string, std::optional<workloads::CollectiveKind>>, CommunicationUse> uses;
+  std::map<const workloads::StepWork*, CommunicationUse*> of_work;  // only looked up
   auto use_of = [&](std::int32_t op) -> CommunicationUse& {
     const auto& vertex = step.op(program.ops[op].vertex);
+    auto*& known = of_work[vertex.what];
+    if (known != nullptr) return *known;
     const auto axis = vertex->given_time ? vertex->stream : workloads::joined(vertex->axes);
     const auto kind = vertex->given_time ? std::nullopt : std::optional(vertex->collective);
     auto& use = uses[{axis, kind}];
     use.axis = axis;
     use.kind = kind;
+    known = &use;
     return use;
   };
   std::vector<std::int32_t> collectives;  // in order: sums round alike however operations share ranks

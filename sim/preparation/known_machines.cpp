@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/preparation/model_inputs_private.hpp"
+#include "sim/preparation/preparing_private.hpp"
+
 namespace lockstep::preparation {
 namespace {
 
@@ -47,6 +50,21 @@ Machine KnownMachines::machine(const std::shared_ptr<const topologies::Cluster>&
   return added(machines_, {std::move(axes), std::move(why_placed), rules,
                            Machine{cluster, std::move(mesh), std::move(collectives)}})
       .machine;
+}
+
+struct KnownMachines::KnownModel {
+  ModelInputs inputs;
+  ShardedModel model;
+};
+
+ShardedModel KnownMachines::model(const scenario::Scenario& scenario,
+                                  const std::vector<topologies::AxisRequest>& axes) {
+  if (scenario.replay) return sharded_model(scenario, axes);  // its operations are read, not derived
+  ModelInputs inputs(scenario, axes);
+  const auto* known = found(models_, [&](const auto& one) { return one->inputs == inputs; });
+  if (known != nullptr) return (*known)->model;
+  auto model = sharded_model(scenario, axes);
+  return added(models_, std::shared_ptr<const KnownModel>(new KnownModel{std::move(inputs), std::move(model)}))->model;
 }
 
 }  // namespace lockstep::preparation

@@ -1,7 +1,8 @@
 #pragma once
-/// Machines that scenarios had before. Who prepares many scenarios makes a machine once for all of those that agree in
-/// what it is made of; with the machine they share what its collectives have found out about groups and routes, which
-/// does not depend on who asked first.
+/// Machines that scenarios had before, and models sharded over their axes. Who prepares many scenarios makes a machine
+/// once for all of those that agree in what it is made of; with the machine they share what its collectives have found
+/// out about groups and routes, which does not depend on who asked first. A model is derived once for all scenarios
+/// that differ only in their chips, links, orders and perturbations.
 #include <deque>
 #include <memory>
 #include <string>
@@ -21,6 +22,10 @@ class KnownMachines {
                                 std::vector<topologies::MeshAxis> axes, std::string why_placed,
                                 const collectives::CollectiveRules& rules);
 
+  /// As sharded_model.
+  [[nodiscard]] ShardedModel model(const scenario::Scenario& scenario,
+                                   const std::vector<topologies::AxisRequest>& axes);
+
  private:
   struct KnownCluster {
     topologies::ClusterSpec spec;
@@ -35,6 +40,8 @@ class KnownMachines {
   };
   std::deque<KnownCluster> clusters_;  ///< the one used last is the first
   std::deque<KnownMachine> machines_;
+  struct KnownModel;
+  std::deque<std::shared_ptr<const KnownModel>> models_;
 };
 
 /// On a known machine where there is one.

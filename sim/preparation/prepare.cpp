@@ -56,14 +56,14 @@ Placed placed_as_requested(const scenario::Scenario& scenario,
   auto machine = known.machine(cluster, std::get<0>(std::move(placed)), "as the scenario says", scenario.collectives);
   auto requests = scenario.mesh;
   for (auto& request : requests) request.size = machine.mesh->axis(request.name).size();
-  auto model = sharded_model(scenario, requests);
+  auto model = known.model(scenario, requests);
   return {std::move(machine), std::move(model)};
 }
 
 /// The placement on which the model's collectives take the least time.
 Placed placed_by_cost(const scenario::Scenario& scenario, const std::shared_ptr<const topologies::Cluster>& cluster,
                       KnownMachines& known) {
-  auto model = sharded_model(scenario);
+  auto model = known.model(scenario, scenario.mesh);
   int tried = 0;
   auto placed = place_by_cost(
       *cluster, scenario.mesh,

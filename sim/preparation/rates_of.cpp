@@ -18,14 +18,10 @@ const topologies::ChipKernels& kernels_of(const scenario::Scenario& scenario, co
   if (!chip.kernels)
     refuse(scenario, "model_of_time", "chip " + chip.name + " has no kernel times",
            "one of " + calibrated_chips() + ", or kernels in the chip's block");
-  const auto& reached = chip.kernels->matrix;
-  const auto precision = scenario.training.precision;
-  const auto needed = {precision, is_narrow(precision) ? topologies::Precision::bf16 : precision};
-  for (const auto each : needed) {
-    if (!reached.contains(each)) {
-      refuse(scenario, "model_of_time", "kernels of chip " + chip.name + " are not known in " + std::string(name(each)),
-             "a precision of its kernels.matrix");
-    }
+  if (const auto missing = cost::unmeasured_precision(chip, scenario.training.precision)) {
+    refuse(scenario, "model_of_time",
+           "kernels of chip " + chip.name + " are not known in " + std::string(name(*missing)),
+           "a precision of its kernels.matrix");
   }
   return *chip.kernels;
 }
@@ -39,7 +35,7 @@ cost::ComputeRates rates_on(const scenario::Scenario& scenario, const topologies
            "chip " + chip.name + " has no " + std::string(name(precision)) + " rate" + for_what, "one of " + known);
   };
   const auto precision = scenario.training.precision;
-  const auto wide = is_narrow(precision) ? topologies::Precision::bf16 : precision;
+  const auto wide = cost::in_16_bits(precision);
   cost::ComputeRates rates{scenario.time_model,
                            peak_at(precision, ""),
                            peak_at(wide, ", at which attention and the unembedding run"),
@@ -48,8 +44,8 @@ cost::ComputeRates rates_on(const scenario::Scenario& scenario, const topologies
   if (rates.model == cost::TimeModel::calibrated) {
     const auto& kernels = kernels_of(scenario, chip);
     const auto reached = [&](topologies::Precision at) { return kernels.matrix.at(at) * kernels.sustained; };
-    rates.kernels = {rates.flops * reached(precision), rates.in_16_bits * reached(wide), rates.memory * kernels.memory,
-                     kernels};
+    rates.kernels = {rates.flops * reached(cost::measured_as(precision, kernels)), rates.in_16_bits * reached(wide),
+                     rates.memory * kernels.memory, kernels};
   }
   return rates;
 }

@@ -7,6 +7,7 @@
 #include "workloads/sharded_layers/derived_weights.hpp"
 #include "workloads/sharded_layers/low_precision.hpp"
 #include "workloads/sharded_layers/matrix_owners.hpp"
+#include "workloads/sharded_layers/optimizer.hpp"
 #include "workloads/sharding/bounded_elements.hpp"
 
 namespace lockstep::preparation {
@@ -93,6 +94,11 @@ void check_parallel(const scenario::Scenario& scenario, const workloads::Paralle
   if (parallel.context > 1 && !model.attention) {
     refuse(scenario, "parallel.context", "the model has no sequence", "1, or a model with attention");
   }
+  if (parallel.context > 1 && model.indexer &&
+      scenario.derive.context_attention != workloads::ContextAttention::all_gather) {
+    refuse(scenario, "parallel.context_attention", "tokens that an indexer chooses may lie on any rank",
+           "all_gather, which brings all latents to every rank");
+  }
   const bool pieces = scenario.derive.causal && scenario.derive.balanced_context &&
                       scenario.derive.context_attention != workloads::ContextAttention::all_to_all;
   if (parallel.context > 1 && pieces && scenario.batch.sequence_length % (2 * parallel.context) != 0) {
@@ -119,6 +125,13 @@ void check_kept_operations(const scenario::Scenario& scenario, const workloads::
   }
 }
 
+/// Bytes that a kernel moves to make an operand of fewer than 16 bits, for each of its values: 2 read, and what is
+/// written as it is and transposed. With a scale for the whole of an array of 4 bits, its largest value is found first.
+double bytes_of_a_cast(topologies::Precision precision) {
+  const double read = precision == topologies::Precision::nvfp4 ? 4 : 2;
+  return read + 2 * operand_bytes(precision);
+}
+
 std::int64_t ranks_of_experts(const workloads::Parallel& parallel) {
   std::int64_t ranks = 1;
   for (const auto& axis : parallel.experts_over)
@@ -126,21 +139,42 @@ std::int64_t ranks_of_experts(const workloads::Parallel& parallel) {
   return ranks;
 }
 
-/// Collectives of measured layers that are simulated: their axes have to be there, and their arrays are those of all
-/// members.
+/// The size of the axis along which a collective of measured layers runs, which has to be there.
+int size_of_axis(const scenario::Scenario& scenario, const std::vector<topologies::AxisRequest>& requests,
+                 const std::string& what, const std::string& name) {
+  const auto axis = std::find_if(requests.begin(), requests.end(),
+                                 [&](const topologies::AxisRequest& request) { return request.name == name; });
+  if (axis == requests.end() || axis->size == 0)
+    refuse(scenario, "model.replay", "'" + what + "' runs along '" + name + "', which is no axis",
+           "an axis with a size in parallel");
+  return axis->size;
+}
+
+/// Collectives of measured layers that are simulated: their arrays are those of all members.
 void size_collectives(const scenario::Scenario& scenario, const std::vector<topologies::AxisRequest>& requests,
                       workloads::BlockSteps& steps) {
   for (auto& step : steps) {
     if (step.kind != workloads::BlockStep::Kind::collective || step.given_time) continue;
-    const auto axis = std::find_if(requests.begin(), requests.end(), [&](const topologies::AxisRequest& request) {
-      return request.name == step.axes.front();
-    });
-    if (axis == requests.end() || axis->size == 0)
-      refuse(scenario, "model.replay", "'" + step.name + "' runs along '" + step.axes.front() + "', which is no axis",
-             "an axis with a size in parallel");
-    if (step.full_size > collectives::most_full_size / axis->size)
+    const int size = size_of_axis(scenario, requests, step.name, step.axes.front());
+    if (step.full_size > collectives::most_full_size / size)
       refuse(scenario, "model.replay", "'" + step.name + "' has too many bytes", "at most 1e18 over all ranks");
-    step.full_size = collectives::full_size_of(step.collective, step.full_size, axis->size);
+    step.full_size = collectives::full_size_of(step.collective, step.full_size, size);
+  }
+}
+
+/// Gradients of measured layers along an axis of one rank need no collective.
+void settle_gradients(const scenario::Scenario& scenario, const std::vector<topologies::AxisRequest>& requests,
+                      std::vector<workloads::WeightUpdate>& weights) {
+  for (auto& update : weights) {
+    const auto& reduce = update.last_microbatch.front();
+    const int size = size_of_axis(scenario, requests, "gradients", reduce.axes.front());
+    if (reduce.kind == workloads::CollectiveKind::reduce_scatter) {
+      update.optimizer_elements = (update.optimizer_elements + size - 1) / size;
+      update.split_over = reduce.axes;
+    }
+    if (size > 1) continue;
+    update.last_microbatch.clear();
+    update.publish.clear();
   }
 }
 
@@ -155,6 +189,7 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
     for (auto& block : model.layers) {
       size_collectives(scenario, requests, block.forward);
       size_collectives(scenario, requests, block.backward);
+      settle_gradients(scenario, requests, block.weights);
     }
     return model;
   }
@@ -188,12 +223,19 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
                            ? derive_weights(block, model.plan, sizes, policy)
                            : derive_layer(block, model.plan, sizes, arriving(blocks, model.plan, kind), policy);
         complete_updates(derived, block, model.plan, sizes);
+        if (const auto& optimizer = scenario.step.optimizer; optimizer.kind == workloads::OptimizerKind::muon) {
+          const auto problem = share_matrices(derived, optimizer.muon);
+          if (!problem.what.empty())
+            refuse(scenario, "training.muon.sharing", std::string(problem.what), std::string(problem.expected));
+        }
         keep_unembedding_in_16_bits(derived, block);
-        if (is_narrow(scenario.training.precision))
-          cast_operands(derived, block, topologies::operand_bytes(scenario.training.precision));
+        const auto precision = scenario.training.precision;
+        const bool low = is_narrow(precision);
+        if (low) cast_operands(derived, block, bytes_of_a_cast(precision));
         if (scenario.training.matrix_owners) give_matrices_to_owners(derived);
-        if (scenario.training.low_precision_gather) gather_weights_in_8_bits(derived, block);
-        keep_weights_in_8_bits(derived, block, scenario.training.low_precision_copies);
+        const double stored = low ? operand_bytes(precision) : 0;
+        if (scenario.training.low_precision_gather) gather_quantised_weights(derived, block, stored);
+        keep_quantised_weights(derived, block, scenario.training.low_precision_copies, stored);
         model.layers.push_back(std::move(derived));
       }
     };

@@ -99,7 +99,8 @@ class ClusterReader {
     if (!view.exists()) return;
     std::vector<std::string> names;
     for (const auto* algorithm : collectives::collective_algorithms()) {
-      if (algorithm != &collectives::network::torus()) names.emplace_back(algorithm->name());
+      if (algorithm != &collectives::network::torus() && algorithm != &collectives::network::torus_all_to_all())
+        names.emplace_back(algorithm->name());
     }
     for (const auto& item : view.items()) (void)item.choice(names);
   }
@@ -137,7 +138,7 @@ class ClusterReader {
     for (const auto& item : view.items()) {
       if (!item.expect_map("a group, such as {node: dgx-h100, nodes: 8}")) continue;
       const auto node = node_of_view(item.require("node", "a node from the catalog, or a block that describes it"));
-      const auto nodes = item.require("nodes", "how many, such as 8").integer(1, most_units);
+      const auto nodes = nodes_of_group(item);
       item.refuse_unknown_keys();
       spec_.groups.push_back({node, static_cast<int>(nodes)});
       spec_.units = static_cast<int>(std::min<std::int64_t>(spec_.units + nodes, most_units));
@@ -145,6 +146,15 @@ class ClusterReader {
     if (view.is_list() && view.items().empty()) view.problem("is empty", "a list of {node, nodes}");
     if (problems_.size() > before) spec_.groups.clear();
     spec_.units = std::max(spec_.units, 1);
+  }
+
+  /// How many; of a group that names its hosts, which are counted with the graph, one.
+  [[nodiscard]] std::int64_t nodes_of_group(const YamlView& group) const {
+    const auto hosts = group["hosts"];
+    if (!hosts.exists()) return group.require("nodes", "how many, such as 8").integer(1, most_units);
+    if (!view_["graph"].exists()) hosts.problem("are those of a graph, and this cluster has none", "nodes, or a graph");
+    if (const auto nodes = group["nodes"]; nodes.exists()) nodes.problem("the hosts say it", "one of the two");
+    return 1;
   }
 
   topologies::NodeSpec node_of_view(const YamlView& node) {

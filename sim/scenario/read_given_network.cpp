@@ -1,6 +1,7 @@
 // The keys of a cluster on a graph: the file, its routing, and the hosts that the ranks stand on.
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "sim/core/readable_file.hpp"
 #include "sim/scenario/read_hosts_private.hpp"
@@ -66,8 +67,39 @@ class GivenNetworkReader {
     return std::make_shared<const topologies::NetworkGraph>(std::move(import.graph));
   }
 
+  /// The hosts of each group, one group after the other, where groups name them.
+  void hosts_of_groups(const YamlView& placement) {
+    std::set<topologies::HostId> taken;
+    std::size_t named = 0;
+    const auto groups = cluster_["groups"].items();
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const auto hosts = groups[i]["hosts"];
+      if (!hosts.exists()) continue;
+      ++named;
+      const auto list = read_hosts(hosts, folder_, *given_.graph, problems_);
+      for (const auto host : list) {
+        if (taken.insert(host).second) continue;
+        hosts.problem("host '" + given_.graph->hosts[host].name + "' is in another group too", "one group for each");
+        break;
+      }
+      given_.hosts.insert(given_.hosts.end(), list.begin(), list.end());
+      if (i < spec_.groups.size()) spec_.groups[i].units = static_cast<int>(list.size());
+    }
+    if (named == 0) return;
+    if (named < groups.size())
+      cluster_["groups"].problem("some groups name their hosts and some do not", "all or none");
+    if (placement.exists()) placement.problem("the groups name their hosts", "one of the two");
+    spec_.units = static_cast<int>(given_.hosts.size());
+  }
+
   void place(const YamlView& placement) {
     const auto before = problems_.size();
+    if (cluster_["groups"].exists()) {
+      hosts_of_groups(placement);
+      if (!given_.hosts.empty() || problems_.size() > before) return;
+      if (const auto best = placement["best"]; best.exists())
+        best.problem("the best hosts may be of any kind", "hosts, or hosts of each group");
+    }
     if (placement.exists() && placement.expect_map("a map with hosts, or with best and free")) {
       const auto hosts = placement["hosts"], best = placement["best"], free = placement["free"];
       if (hosts.exists() == best.exists())
@@ -75,7 +107,7 @@ class GivenNetworkReader {
       if (hosts.exists() && free.exists()) free.problem("is for best, and the hosts are listed", "hosts alone");
       if (hosts.exists()) given_.hosts = read_hosts(hosts, folder_, *given_.graph, problems_);
       if (best.exists()) choose(best, free);
-    } else if (!cluster_["nodes"].exists()) {
+    } else if (!cluster_["nodes"].exists() && spec_.groups.empty()) {
       spec_.units = given_.graph->hosts.count();
     }
     if (given_.hosts.empty() || problems_.size() > before) return;
@@ -83,6 +115,11 @@ class GivenNetworkReader {
     if (const auto nodes = cluster_["nodes"]; nodes.exists() && spec_.units != count) {
       nodes.problem(std::to_string(spec_.units) + " nodes on " + std::to_string(count) + " hosts",
                     std::to_string(count) + ", or no such key");
+    }
+    if (!spec_.groups.empty() && spec_.units != count) {
+      cluster_["groups"].problem(
+          "have " + std::to_string(spec_.units) + " nodes, and the placement has " + std::to_string(count) + " hosts",
+          "as many nodes as hosts");
     }
     spec_.units = count;
   }
@@ -98,7 +135,7 @@ class GivenNetworkReader {
       listed.resize(static_cast<std::size_t>(spec_.units));
       std::iota(listed.begin(), listed.end(), 0);
     }
-    const auto places = topologies::HostBlocks(*given_.graph).neighbours_together(listed);
+    const auto places = neighbours_together(listed);
     if (std::is_sorted(places.begin(), places.end())) return;
     given_.hosts.clear();
     std::vector<int> unit_of(places.size());
@@ -111,6 +148,19 @@ class GivenNetworkReader {
     for (const int unit : unit_of) {
       for (int chip = 0; chip < chips; ++chip) spec_.order.devices.push_back(unit * chips + chip);
     }
+  }
+
+  /// The places of a list such that hosts that lie together follow one another, those of each group by themselves.
+  [[nodiscard]] std::vector<int> neighbours_together(const std::vector<topologies::HostId>& listed) const {
+    const topologies::HostBlocks blocks(*given_.graph);
+    if (spec_.groups.empty()) return blocks.neighbours_together(listed);
+    std::vector<int> places;
+    for (const auto& group : spec_.groups) {
+      const auto first = std::ssize(places), last = std::min(first + group.units, std::ssize(listed));
+      for (const int place : blocks.neighbours_together({listed.begin() + first, listed.begin() + last}))
+        places.push_back(static_cast<int>(first) + place);
+    }
+    return places;
   }
 
   /// The best hosts among the free ones, and how far the first free ones would lie apart.

@@ -13,17 +13,20 @@ Bytes element(const YamlView& view, Bytes otherwise) {
 
 void read_precision(const YamlView& view, KeyReader& keys, TrainingSpec& training, bool master_weights) {
   const auto precision = keys.optional(view, "precision");
-  constexpr std::array precisions{topologies::Precision::bf16, topologies::Precision::fp16, topologies::Precision::fp8,
-                                  topologies::Precision::int8, topologies::Precision::fp4};
-  if (precision.exists()) training.precision = precisions[precision.choice({"bf16", "fp16", "fp8", "int8", "fp4"})];
+  constexpr std::array precisions{topologies::Precision::bf16, topologies::Precision::fp16,
+                                  topologies::Precision::fp8,  topologies::Precision::int8,
+                                  topologies::Precision::fp4,  topologies::Precision::mxfp8,
+                                  topologies::Precision::nvfp4};
+  if (precision.exists())
+    training.precision = precisions[precision.choice({"bf16", "fp16", "fp8", "int8", "fp4", "mxfp8", "nvfp4"})];
   // Small updates vanish in fp16's range, so the frameworks that train in it always keep the weights in fp32 too.
   if (training.precision == topologies::Precision::fp16 && !master_weights) {
     precision.problem("fp16 needs fp32 master weights", "master_weights: true, or bf16");
   }
   const auto need_8_bits = [&](const YamlView& of, const std::string& for_what) {
-    if (has_8_bits(training.precision)) return;
+    if (is_narrow(training.precision) && training.precision != topologies::Precision::fp4) return;
     of.problem("weights in " + std::string(name(training.precision)) + " have no 8 bits to be " + for_what + " in",
-               "precision: fp8 or int8");
+               "precision: fp8, int8, mxfp8 or nvfp4");
   };
   if (const auto gather = keys.optional(view, "low_precision_gather"); gather.exists()) {
     training.low_precision_gather = gather.boolean();
@@ -38,8 +41,8 @@ void read_precision(const YamlView& view, KeyReader& keys, TrainingSpec& trainin
 void read_optimizer(const YamlView& view, KeyReader& keys, workloads::OptimizerSpec& optimizer) {
   const auto kind = keys.optional(view, "optimizer");
   constexpr std::array kinds{workloads::OptimizerKind::adam, workloads::OptimizerKind::sgd,
-                             workloads::OptimizerKind::adafactor};
-  if (kind.exists()) optimizer.kind = kinds[kind.choice({"adam", "sgd", "adafactor"})];
+                             workloads::OptimizerKind::adafactor, workloads::OptimizerKind::muon};
+  if (kind.exists()) optimizer.kind = kinds[kind.choice({"adam", "sgd", "adafactor", "muon"})];
   const auto state = keys.optional(view, "optimizer_state");
   optimizer.moment = element(state, optimizer.moment);
   const auto momentum = keys.optional(view, "momentum");
@@ -50,6 +53,28 @@ void read_optimizer(const YamlView& view, KeyReader& keys, workloads::OptimizerS
   if (state.exists() && optimizer.kind == workloads::OptimizerKind::sgd && !optimizer.momentum) {
     state.problem("sgd without momentum keeps no state", "momentum: true, or no optimizer_state");
   }
+}
+
+/// How ranks share out the matrices: {sharing: ..., tensor: ..., steps: n}.
+void read_muon(const YamlView& view, KeyReader& keys, workloads::OptimizerSpec& optimizer) {
+  if (!view.exists() || !view.expect_map("how matrices are shared out, such as {sharing: layer_wise}")) return;
+  if (optimizer.kind != workloads::OptimizerKind::muon) view.problem("the optimizer is another", "optimizer: muon");
+  using workloads::MuonSharing;
+  constexpr std::array sharings{MuonSharing::blockwise, MuonSharing::duplicated, MuonSharing::distributed,
+                                MuonSharing::layer_sharded, MuonSharing::layer_wise};
+  auto& muon = optimizer.muon;
+  const auto sharing = keys.optional(view, "sharing");
+  if (sharing.exists())
+    muon.sharing = sharings[sharing.choice({"blockwise", "duplicated", "distributed", "layer_sharded", "layer_wise"})];
+  const auto tensor = keys.optional(view, "tensor");
+  if (tensor.exists()) {
+    muon.tensor = sharings[tensor.choice({"blockwise", "duplicated", "distributed"})];
+    if (muon.sharing && muon.sharing != MuonSharing::layer_wise)
+      tensor.problem("this sharing is that of the tensor-parallel parts too", "sharing: layer_wise");
+  }
+  const auto steps = keys.optional(view, "steps");
+  if (steps.exists()) muon.steps = static_cast<int>(steps.integer(1, 100));
+  view.refuse_unknown_keys();
 }
 
 void read_gradients(const YamlView& view, KeyReader& keys, Scenario& scenario) {
@@ -156,6 +181,7 @@ void read_precision_and_update(const YamlView& view, KeyReader& keys, Scenario& 
   keys.flag(view, "master_weights", step.optimizer.master_weights);
   read_precision(view, keys, scenario.training, step.optimizer.master_weights);
   read_optimizer(view, keys, step.optimizer);
+  read_muon(keys.optional(view, "muon"), keys, step.optimizer);
   read_gradients(view, keys, scenario);
   const auto overhead = keys.optional(view, "memory_overhead");
   if (overhead.exists()) step.memory_overhead = overhead.bytes();
@@ -186,7 +212,11 @@ void read_training(const YamlView& view, KeyReader& keys, Scenario& scenario) {
     const auto chosen = shards.choice({"flat", "dimension", "matrices"});
     scenario.training.flat_zero_shards = chosen != 1;
     scenario.training.matrix_owners = chosen == 2;
+    if (chosen == 2 && scenario.step.optimizer.kind == workloads::OptimizerKind::muon)
+      shards.problem("Muon has a sharing of its own", "muon: {sharing: layer_wise}");
   }
+  if (scenario.step.offload.optimizer && scenario.step.optimizer.kind == workloads::OptimizerKind::muon)
+    view["offload"].problem("Newton-Schulz steps run on the chip", "no offload of the optimizer with muon");
   view.refuse_unknown_keys();
   scenario.derive.causal = scenario.training.causal_attention;
 }

@@ -33,10 +33,7 @@ class Reader {
     training();
     read_communication(optional(root_, "communication"), keys_, scenario_);
     read_search(optional(root_, "search"), keys_, scenario_.derive.recompute, scenario_.search);
-    const auto model_of_time = optional(root_, "model_of_time");
-    constexpr std::array models{cost::TimeModel::ideal, cost::TimeModel::roofline, cost::TimeModel::calibrated};
-    if (model_of_time.exists())
-      scenario_.time_model = models[model_of_time.choice({"ideal", "roofline", "calibrated"})];
+    model_of_time();
     const auto perturbations = optional(root_, "perturbations");
     if (perturbations.exists()) {
       scenario_.perturbations = read_perturbations(perturbations);
@@ -142,7 +139,8 @@ class Reader {
 
   /// Sizes of the standard axes; joined with what `mesh` places. Innermost (most bandwidth) first.
   void parallel() {
-    scenario_.derive.context_attention = workloads::ContextAttention::ring;
+    scenario_.derive.context_attention =
+        scenario_.model.indexer ? workloads::ContextAttention::all_gather : workloads::ContextAttention::ring;
     const auto view = optional(root_, "parallel");
     if (!view.exists() || !view.expect_map("sizes of the standard axes, such as {tensor: 4, fsdp: 2240}")) return;
     for (const auto* name : {"tensor", "context", "expert", "fsdp", "data", "pipeline"}) {
@@ -158,7 +156,19 @@ class Reader {
       }
     }
     const auto zero = optional(view, "zero");
-    if (zero.exists()) scenario_.parallel.zero = static_cast<int>(zero.integer(0, 3));
+    if (zero.is_map()) {
+      for (const auto* axis : {"data", "fsdp", "context", "expert"}) {
+        const auto stage = optional(zero, axis);
+        if (!stage.exists()) continue;
+        scenario_.parallel.zero_of[axis] = static_cast<int>(stage.integer(0, 3));
+        const bool there = std::any_of(scenario_.mesh.begin(), scenario_.mesh.end(),
+                                       [&](const auto& request) { return request.name == axis; });
+        if (!there) stage.problem("there is no axis " + std::string(axis), "an axis with a size in parallel");
+      }
+      zero.refuse_unknown_keys();
+    } else if (zero.exists()) {
+      scenario_.parallel.zero = static_cast<int>(zero.integer(0, 3));
+    }
     flag(view, "sequence_parallel", scenario_.parallel.sequence_parallel);
     const auto over = optional(view, "experts_over");
     if (over.exists()) {
@@ -287,6 +297,21 @@ class Reader {
     const auto view = optional(root_, "training");
     if (view.exists() && view.expect_map("{precision: bf16, optimizer: adam, ...}"))
       read_training(view, keys_, scenario_);
+  }
+
+  void model_of_time() {
+    const auto view = optional(root_, "model_of_time");
+    constexpr std::array models{cost::TimeModel::ideal, cost::TimeModel::roofline, cost::TimeModel::calibrated};
+    scenario_.time_model_chosen = view.exists();
+    if (view.exists()) {
+      scenario_.time_model = models[view.choice({"ideal", "roofline", "calibrated"})];
+    } else if (!scenario_.replay) {
+      const auto chips = scenario_.cluster.chips();
+      const bool measured = std::none_of(chips.begin(), chips.end(), [&](const topologies::Chip& chip) {
+        return cost::unmeasured_precision(chip, scenario_.training.precision).has_value();
+      });
+      scenario_.time_model = measured ? cost::TimeModel::calibrated : cost::TimeModel::ideal;
+    }
   }
 
   const YamlView& root_;

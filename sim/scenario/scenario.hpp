@@ -74,6 +74,7 @@ struct Scenario {
   RoutingSpec routing;
   workloads::BlockOptions blocks;
   cost::TimeModel time_model = cost::TimeModel::ideal;
+  bool time_model_chosen = false;  ///< the file names it; if not, it is calibrated where all chips' kernels are known
   std::vector<program::Perturbation> perturbations;
   std::optional<ReliabilitySpec> reliability;
   workloads::DerivePolicy derive;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "sim/timing/find_repetition.hpp"
 #include "sim/timing/steady_periods.hpp"
 #include "workloads/pipeline/verify_order.hpp"
 
@@ -29,7 +30,7 @@ class Timing {
     // simulate half as many microbatches as the whole step has: where contention never settles, they are in vain.
     const auto whole_microbatches = static_cast<std::size_t>(preparation_.pipeline.order.shape.microbatches);
     std::size_t tried = 0;
-    for (std::size_t kept = 6; steady && kept < steady->periods(); kept *= 2) {
+    for (std::size_t kept = steady ? steady->fewest_to_repeat() : 0; steady && kept < steady->periods(); kept *= 2) {
       tried += whole_microbatches - microbatches_of(*steady, steady->periods() - kept);
       if (2 * tried > whole_microbatches) break;
       if (auto timed = with_periods(*steady, kept)) return std::move(*timed);
@@ -61,20 +62,21 @@ class Timing {
     };
     // SimGrid runs once in a process, so our own solver of the same network looks for the period.
     const bool simgrid = chosen(timing_.engine.kind, timed.folded.program) == engine::EngineKind::simgrid;
-    auto first = timing_.engine;
-    if (simgrid) first.kind = engine::EngineKind::max_min;
-    timed.run = engine::run(timed.folded.program, first, log_);
+    auto own = timing_.engine;
+    if (simgrid) own.kind = engine::EngineKind::max_min;
+    timed.run = engine::run(timed.folded.program, own, log_);
     auto found = look(rounding);
     if (!found) return {};
     const auto several = static_cast<std::size_t>(found->microbatches / steady.microbatches);
     if (missing % several != 0) return with_periods(steady, kept + missing % several);
     if (simgrid) {
-      auto run = std::exchange(timed.run, engine::run(timed.folded.program, timing_.engine, log_));
+      timed.run = {};  // two timelines at once would be the most memory that a run takes
+      timed.run = engine::run(timed.folded.program, timing_.engine, log_);
       auto again = look(rounding_of_simgrid);
       if (again && again->microbatches == found->microbatches) {
         found = std::move(again);
       } else {
-        timed.run = std::move(run);
+        timed.run = engine::run(timed.folded.program, own, log_);
       }
     }
     timed.run.timeline.repeat(std::move(*found));

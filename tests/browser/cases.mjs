@@ -143,6 +143,17 @@ const cases = {
     });
   },
 
+  // Every package whose code is in the page, and the notice that its licence asks for.
+  async others_are_named() {
+    made("run", scenario("small.yaml"));
+    await looking({}, async (page) => {
+      const notices = await page.ask(() => document.querySelector(".third-party pre").textContent);
+      for (const name of ["@observablehq/plot", "d3-scale", "isoformat"]) assert.match(notices, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(ISC\\)$`, "m"));
+      assert.match(notices, /^Copyright/m);
+      assert.match(notices, /provided that the above copyright notice/);
+    });
+  },
+
   async pipeline_has_its_panels() {
     made("run", scenario("pipeline_alike.yaml"));
     const result = JSON.parse(readFileSync(join(folder, "result.json"), "utf8"));

@@ -40,6 +40,15 @@ TEST_F(Faults, RanksLossesByWhatTheyCost) {
   EXPECT_TRUE(result["losses"].back()["partition"].is_null());
 }
 
+TEST_F(Faults, OutHoldsTheStudyAndItsPage) {
+  auto with_out = on_nodes;
+  with_out.insert(with_out.end(), {"--out", "out"});
+  EXPECT_EQ(run(with_out).exit_code, 0);
+  EXPECT_EQ(files_in("out"), (Words{"faults.json", "report.html"}));
+  EXPECT_EQ(nlohmann::json::parse(content("out/faults.json")), json(on_nodes));
+  EXPECT_THAT(content("out/report.html"), HasSubstr("<html"));
+}
+
 TEST_F(Faults, FitsATerminal) {
   std::istringstream lines(good(on_nodes));
   int count = 0;

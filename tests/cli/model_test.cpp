@@ -99,7 +99,35 @@ TEST_F(ModelCommand, RefusesWhatItCannotRead) {
       "nope_head_size: 64, rope_head_size: 32, value_head_size: 64, indexer: {heads: 4, head_size: 32, top_k: 128}}}\n"
       "cluster: tpu-v5p:4x4x4\nparallel: {fsdp: 64}\nbatch: {sequences: 64, sequence_length: 512}\n");
   refused({"check", "sparse.yaml"},
-          "sparse.yaml:2:8: model: attention to tokens that an indexer chooses is not simulated");
+          "sparse.yaml:2:8: model: an indexer whose queries do not come out of a latent is not simulated");
+  write("new.json", "{\"model_type\": \"llama\"}");
+  refused({"model", "new.json", "--as", "lama"}, "--as: 'lama' is not a type that Lockstep reads");
+  refused({"model", "deepseek-v3", "--as", "llama"}, "--as: 'deepseek-v3' is a model of the catalog");
+}
+
+// A file of a type without a reader is refused, and its sizes stand in a block, which makes the model that --as does.
+TEST_F(ModelCommand, UnknownTypesGiveABlockToEdit) {
+  write("new.json", R"({"model_type": "newest", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2,
+                        "num_key_value_heads": 2, "intermediate_size": 128, "vocab_size": 1000})");
+  const auto result = run({"model", "new.json"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.errors, HasSubstr("new.json:1:16: model_type: `newest` is not supported"));
+  EXPECT_THAT(result.output, HasSubstr("# new.json is a `newest`"));
+  const auto block = good({"model", "new.json", "--as", "llama", "--block"});
+  EXPECT_THAT(result.output, HasSubstr(block.substr(block.find("layers:"))));
+  EXPECT_THAT(block, HasSubstr("layers: 2\nd_model: 64\nd_ff: 128\nheads: 4\nkv_heads: 2\nhead_size: 16\n"));
+  EXPECT_THAT(good({"model", "qwen3-next-80b-a3b", "--block"}), HasSubstr("rule: gated_delta"));
+}
+
+TEST_F(ModelCommand, LayersThatCarryAState) {
+  const auto model = json({"model", "nemotron-3-super-120b-a12b"});
+  EXPECT_EQ(model["total_params"], 120'668'687'360);
+  ASSERT_EQ(model["layers"].size(), 3u);
+  EXPECT_EQ(model["layers"][0]["recurrence"]["state_numbers"], 128 * 64 * 128);
+  EXPECT_EQ(model["kv_cache_bytes_per_token"], 8 * 2 * 2 * 128 * 2) << "eight layers with attention";
+  const auto text = good({"model", "kimi-linear-48b-a3b"});
+  EXPECT_THAT(text, HasSubstr("Kimi delta"));
+  EXPECT_THAT(good({"model", "glm-5"}), HasSubstr("sparse latent"));
 }
 
 }  // namespace

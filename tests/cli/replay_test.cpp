@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tests/cli/program_run.hpp"
+#include "tests/unit/from_trace/llama_trace.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -99,6 +100,76 @@ batch: {sequences: 8, sequence_length: 128}
   EXPECT_THAT(wrong.errors, testing::HasSubstr("'dispatch' runs along 'expert', which is no axis"));
 }
 
+// Gradients of 64 MB are reduced after the one backward: 6 ms and what `collective` says; scattered, they are scattered
+// and the updated weights gathered.
+TEST_F(Replay, MeasuredLayersWithGradients) {
+  const auto alone = [&](const std::string& kind) {
+    return json({"collective", kind, "--cluster", "dgx-h100:1", "--group", "gpu", "--bytes",
+                 "64MB"})["rows"][0]["closed_form_s"]
+        .get<double>();
+  };
+  const auto step = [&](const std::string& gradients) {
+    write("measured.yaml", R"(format: 1
+model:
+  replay:
+    layers: 1
+    forward: [{name: a, time: 3 ms}]
+    backward: [{name: c, time: 3 ms}]
+    gradients: [)" + gradients +
+                               R"(]
+cluster: dgx-h100:1
+mesh: {data: rest}
+parallel: {data: 8}
+batch: {sequences: 8, sequence_length: 128}
+)");
+    return json({"run", "measured.yaml"})["step_time_s"].get<double>();
+  };
+  EXPECT_NEAR(step("{axis: data, bytes: 64 MB}"), 6e-3 + alone("all_reduce"), 1e-9);
+  EXPECT_NEAR(step("{axis: data, bytes: 64 MB, kind: reduce_scatter}"),
+              6e-3 + alone("reduce_scatter") + alone("all_gather"), 1e-9);
+  write("wrong.yaml", R"(format: 1
+model:
+  replay:
+    layers: 1
+    forward: [{name: a, time: 3 ms}]
+    backward: [{name: c, time: 3 ms}]
+    gradients: [{axis: pipeline, bytes: 64 MB}, {axis: data, bytes: 0 B}]
+cluster: dgx-h100:1
+mesh: {data: rest}
+parallel: {data: 8}
+batch: {sequences: 8, sequence_length: 128}
+)");
+  const auto wrong = run({"check", "wrong.yaml"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.errors,
+              testing::HasSubstr("wrong.yaml:7:24: model.replay.gradients[0].axis: is no axis along which"));
+  EXPECT_THAT(wrong.errors, testing::HasSubstr("model.replay.gradients[1].bytes"));
+}
+
+// A folder with a page of both lanes and the JSON of the replay.
+TEST_F(Replay, APage) {
+  const auto text = good({"replay", rank0, rank1, "--cluster", "dgx-h100:1", "--out", "page"});
+  EXPECT_THAT(text, testing::HasSubstr("rank 0 spends"));
+  const auto files = files_in("page");
+  EXPECT_THAT(files, testing::Contains("result.json"));
+  EXPECT_EQ(nlohmann::json::parse(content("page/result.json"))["world"], 2);
+  const auto refused = run({"replay", rank0, "--against", small, "--out", "page"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_EQ(refused.errors, "--out: its page shows a replay; expected neither --against nor --scenario\n");
+}
+
+// Kernels that the user names are collectives: one all-to-all for each of the two steps on the network.
+TEST_F(Replay, NamedCollectives) {
+  write("named.yaml", "- {kernels: adam, kind: all_to_all, ranks: 2, bytes: 1 MB}\n");
+  const auto alone = json({"collective", "all_to_all", "--cluster", "dgx-h100:1", "--group", "2", "--bytes",
+                           "1MB"})["rows"][0]["closed_form_s"]
+                         .get<double>();
+  const auto result = json({"replay", rank0, rank1, "--collectives", "named.yaml", "--cluster", "dgx-h100:1"});
+  ASSERT_EQ(result["collectives"].size(), 2u);
+  EXPECT_EQ(result["collectives"][1]["kind"], "all_to_all");
+  EXPECT_NEAR(result["collectives"][1]["replayed_alone_s"], 2 * alone, 1e-12);
+}
+
 // A step's own collectives, written as Chakra, are those that its scenario derives; another scenario's are not.
 TEST_F(Replay, AgainstAScenario) {
   (void)json({"run", small, "--chakra", "own"});
@@ -127,6 +198,12 @@ TEST_F(Replay, Refusals) {
               testing::HasSubstr("--data: the traces are those of 2"));
   EXPECT_THAT(refused({"replay", rank0, "--cluster", "dgx-h100:1", "--data", "64"}),
               testing::HasSubstr("--cluster: the cluster has 8 chips, the job 64 ranks"));
+  EXPECT_EQ(refused({"replay", rank0, "--data", "0"}), "--data: 0 is out of range; expected 1 to 1048576\n");
+  EXPECT_EQ(refused({"replay", rank0, "--data", "-1"}), "--data: -1 is out of range; expected 1 to 1048576\n");
+  EXPECT_EQ(refused({"replay", rank0, "--data", "1e18"}),
+            "--data: '1e18' is not a whole number; expected digits, such as 16\n");
+  EXPECT_EQ(refused({"schedule", "1f1b", "--stages", "1e18"}),
+            "--stages: '1e18' is not a whole number; expected digits, such as 16\n");
   EXPECT_THAT(refused({"replay", "nowhere.json"}), testing::HasSubstr("nowhere.json: no such file"));
   EXPECT_THAT(refused({"replay", small}), testing::HasSubstr("no trace of a known format"));
   EXPECT_THAT(refused({"replay", rank0, traces + "chakra.1.et"}), testing::HasSubstr("one kind"));
@@ -140,6 +217,45 @@ TEST_F(Replay, StepsGoOutAsChakraAndComeBack) {
     const auto result = json({"replay", name, "--cluster", scenario});
     EXPECT_NEAR(result["step_time_s"].get<double>() / step, 1, 1e-9) << name;
   }
+}
+
+// Chakra has no times for collectives. Without a network they take none, and the replay says so.
+TEST_F(Replay, CollectivesWithoutTimes) {
+  (void)json({"run", small, "--chakra", "own"});
+  const auto result = json({"replay", "own"});
+  int collectives = 0;
+  for (const auto& row : result["collectives"]) collectives += row["count"].get<int>();
+  EXPECT_EQ(result["collectives_without_time"], collectives);
+  EXPECT_THAT(result["notes"].dump(), testing::HasSubstr("take no time here"));
+  EXPECT_THAT(good({"replay", "own"}), testing::HasSubstr("; without the time of "));
+  EXPECT_EQ(json({"replay", "own", "--cluster", small})["collectives_without_time"], 0);
+}
+
+// A trace becomes a scenario that `check` and `plan` take, and its kernels calibrate a chip.
+TEST_F(Replay, FromATraceToAScenario) {
+  LlamaTrace trace;
+  write("rank0.json", trace.json());
+  const auto made = json({"replay", "rank0.json", "--cluster", "dgx-h100:1", "--scenario", "job.yaml"});
+  for (const auto& row : made["kernels"]) {
+    if (row["class"] != "other kernels") EXPECT_LT(std::abs(row["residual"].get<double>()), 2e-3) << row;
+  }
+  EXPECT_EQ(content("job.yaml"), made["yaml"]);
+  EXPECT_THAT(good({"check", "job.yaml"}), testing::HasSubstr("job.yaml: ok"));
+  EXPECT_THAT(good({"plan", "job.yaml"}), testing::HasSubstr("a model of 3 layers on 8 h100"));
+  const auto rates = json({"calibrate", "rank0.json", "--chip", "h100"});
+  EXPECT_GT(rates["rows"].size() + rates["residuals"].size(), 0u);
+  const auto refused = run({"replay", "rank0.json", "--scenario", "job.yaml"});
+  EXPECT_EQ(refused.errors,
+            "--scenario: the machine of the job is not known; expected --cluster, such as dgx-h100:4\n");
+}
+
+// Graphs of a step with fewer ranks would be mixed with those of more.
+TEST_F(Replay, GraphsOfOneStepInAFolder) {
+  (void)json({"run", small, "--chakra", "own"});
+  (void)json({"run", small, "--chakra", "own"});
+  const auto refused = run({"run", LOCKSTEP_SCENARIOS "/pipeline_alike.yaml", "--chakra", "own"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.errors, testing::HasSubstr("--chakra: the folder has a graph of another step, small."));
 }
 
 }  // namespace

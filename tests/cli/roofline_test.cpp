@@ -54,6 +54,11 @@ TEST_F(Roofline, OutHoldsTheStudyAndItsPlots) {
 TEST_F(Roofline, NodesHaveAThresholdInsideAndOneOverAllOfThem) {
   const auto study = json({"roofline", layer, "--set", "cluster={node: dgx-h100, nodes: 4}", "--set",
                            "parallel={fsdp: 32}", "--set", "mesh={fsdp: rest}", "--set", "batch.sequences=32"});
+  EXPECT_THAT(good({"roofline", layer, "--set", "cluster={node: dgx-h100, nodes: 4}", "--set", "parallel={fsdp: 32}",
+                    "--set", "mesh={fsdp: rest}", "--set", "batch.sequences=32", "--out", "out"}),
+              HasSubstr("Communication hides behind compute above"));
+  EXPECT_EQ(files_in("out"), (Words{"exposed_by_tokens_per_chip.svg", "report.html", "roofline.json"}));
+  EXPECT_EQ(nlohmann::json::parse(content("out/roofline.json")), study);
   ASSERT_EQ(study["levels"].size(), 2u);
   EXPECT_DOUBLE_EQ(study["levels"][0]["book"], study["flops_per_s"].get<double>() / 450e9);
   EXPECT_DOUBLE_EQ(study["levels"][1]["book"], study["flops_per_s"].get<double>() / 400e9);

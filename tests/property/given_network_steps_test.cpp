@@ -43,13 +43,20 @@ TEST_P(GivenNetworkSteps, AreThoseOfTheGeneratedFabric) {
 
 INSTANTIATE_TEST_SUITE_P(
     Fabrics, GivenNetworkSteps,
-    testing::Values("kind: fat_tree, radix: 32", "kind: fat_tree, radix: 32, oversubscription: 3",
-                    "kind: fat_tree, radix: 8", "kind: fat_tree, radix: 8, oversubscription: [1, 2]",
-                    "kind: fat_tree, radix: 32, oversubscription: 2, routing: ecmp, seed: 7",
-                    "kind: fat_tree, radix: 32, routing: ecmp, channels: 2, queue_pairs: 2",
-                    "kind: rail_optimised, radix: 8", "kind: rail_optimised, radix: 8, rails: separate",
-                    "kind: rail_optimised, radix: 8, routing: ecmp",
-                    "kind: dragonfly, routers_per_group: 1, nics_per_router: 16, global_links_per_router: 7"));
+    testing::Values(
+        "kind: fat_tree, radix: 32", "kind: fat_tree, radix: 32, oversubscription: 3", "kind: fat_tree, radix: 8",
+        "kind: fat_tree, radix: 8, oversubscription: [1, 2]",
+        "kind: fat_tree, radix: 32, oversubscription: 2, routing: ecmp, seed: 7",
+        "kind: fat_tree, radix: 32, routing: ecmp, channels: 2, queue_pairs: 2", "kind: rail_optimised, radix: 8",
+        "kind: rail_optimised, radix: 8, rails: separate", "kind: rail_optimised, radix: 8, routing: ecmp",
+        "kind: dragonfly, routers_per_group: 1, nics_per_router: 16, global_links_per_router: 7",
+        "kind: dragonfly, routers_per_group: 4, nics_per_router: 8, global_links_per_router: 3",
+        "kind: dragonfly, routers_per_group: 4, nics_per_router: 4, global_links_per_router: 7",
+        "kind: dragonfly, routers_per_group: 4, nics_per_router: 4, global_links_per_router: 7, link: 100 Gbps",
+        "kind: dragonfly, routers_per_group: 8, nics_per_router: 4, global_links_per_router: 3, routing: ecmp",
+        "kind: dragonfly, routers_per_group: 2, nics_per_router: 8, global_links_per_router: 7",
+        "kind: dragonfly, routers_per_group: 2, nics_per_router: 8, global_links_per_router: 7, routing: ecmp",
+        "kind: dragonfly, routers_per_group: 3, nics_per_router: 6, global_links_per_router: 5"));
 
 }  // namespace
 }  // namespace lockstep

@@ -18,6 +18,14 @@ const std::string mixed =
     "model: {layers: 4, d_model: 512, heads: 8, kv_heads: 4, vocabulary: 4096, moe: {experts: 8, experts_per_token: 2, "
     "d_ff: 512}}\n";
 
+const std::string hybrid =
+    "model: {layers: 4, layer_pattern: 'M*M-', d_model: 512, d_ff: 2048, heads: 8, kv_heads: 4, vocabulary: 4096, "
+    "recurrence: {rule: mamba2, heads: 16, key_heads: 4, key_size: 32, value_size: 64}}\n";
+const std::string sparse =
+    "model: {layers: 4, d_model: 512, d_ff: 2048, heads: 8, vocabulary: 4096, latent_attention: {q_rank: 128, kv_rank: "
+    "64, nope_head_size: 32, rope_head_size: 32, value_head_size: 64, indexer: {heads: 4, head_size: 32, top_k: "
+    "128}}}\n";
+
 std::string batch(int sequences) {
   return "batch: {sequences: " + std::to_string(sequences) + ", sequence_length: 512}\n";
 }
@@ -25,7 +33,8 @@ std::string batch(int sequences) {
 }  // namespace
 
 scenario::Scenario SpaceCase::load() const {
-  return scenario::scenario_of_text("format: 1\n" + text, name, source_dir);
+  const std::string rates = text.find("model_of_time") == std::string::npos ? "model_of_time: ideal\n" : "";
+  return scenario::scenario_of_text("format: 1\n" + rates + text, name, source_dir);
 }
 
 std::vector<SpaceCase> small_spaces() {
@@ -63,6 +72,13 @@ std::vector<SpaceCase> small_spaces() {
   cases.push_back({"weights ahead on a network", deeper + clusters[2] + batch(32) + times[0] + ahead + replicas});
   cases.push_back({"experts' weights ahead", mixed + clusters[2] + batch(32) + times[1] +
                                                  "training: {optimizer_barrier: false}\n" + ahead + replicas});
+  cases.push_back({"recurrences on a network", hybrid + clusters[2] + batch(32) + times[1] + searches[0]});
+  cases.push_back({"recurrences on a torus", hybrid + clusters[1] + batch(32) + times[0] + searches[1]});
+  cases.push_back({"chosen tokens", sparse + clusters[2] + batch(32) + times[1] + searches[0]});
+  cases.push_back({"chosen tokens on a torus", sparse + clusters[1] + batch(32) + times[0] + searches[4]});
+  cases.push_back({"Muon", dense + clusters[2] + batch(32) + times[1] + "training: {optimizer: muon}\n" + searches[0]});
+  cases.push_back({"Muon on a torus", mixed + clusters[1] + batch(32) + times[0] +
+                                          "training: {optimizer: muon, optimizer_barrier: false}\n" + searches[1]});
   cases.push_back({"chunks' weights ahead", deeper + clusters[0] + batch(32) + times[1] + ahead + searches[4]});
   return cases;
 }
@@ -103,6 +119,12 @@ std::vector<SpaceCase> wide_spaces() {
                                          "training: {optimizer_barrier: false}\ncommunication: {updated_weights: "
                                          "ahead, weight_buckets: matrix}\nsearch: {zero: [1, 2, 3], " +
                                          schedules + "}\n"},
+          {"recurrences", hybrid + "cluster: h100:1\n" + batch(64) +
+                              "model_of_time: roofline\nsearch: {context: [1, 2, 4], " + schedules + "}\n"},
+          {"chosen tokens", sparse + "cluster: tpu-v5p:4x2\n" + batch(64) +
+                                "search: {context: [1, 2], tensor: [1, 2], " + schedules + "}\n"},
+          {"Muon", deeper + "cluster: h100:1\n" + batch(64) +
+                       "model_of_time: roofline\ntraining: {optimizer: muon}\nsearch: {zero: 0, " + schedules + "}\n"},
           {"sends in a queue", dense + "cluster: h100:1\n" + batch(64) +
                                    "pipeline: {sends: in_order}\nparallel: {sequence_parallel: false}\nsearch: {" +
                                    schedules + "}\n"}};

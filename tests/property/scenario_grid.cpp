@@ -142,6 +142,39 @@ GridRow mixture_row(const std::string& name, const std::string& cluster) {
   return result;
 }
 
+/// Recurrences and attention to chosen tokens under every axis, with Muon and with ZeRO stages of single axes.
+GridRow hybrid_row(const std::string& name, const std::string& cluster) {
+  GridRow result{name, cluster, {}};
+  const std::vector<std::string> layouts{
+      "{context: 8, zero: 1}",
+      "{tensor: 2, context: 2, fsdp: 2}",
+      "{tensor: 4, data: 2, zero: 1}",
+      "{expert: 4, data: 2}",
+      "{context: 4, data: 2, context_order: contiguous}",
+      "{data: 2, fsdp: 4, zero: {fsdp: 1}}",
+      "{tensor: 2, data: 2, fsdp: 2, zero: {data: 1, fsdp: 3}}",
+  };
+  const std::vector<Setting> settings{
+      {{"batch.microbatches", "2"}, {"training.optimizer", "muon"}},
+      {{"training.recompute", "full"}, {"model_of_time", "roofline"}, {"training.optimizer", "muon"}},
+      {{"training.recompute", "{mode: selective, parts: [norms, latent_projections, activations]}"},
+       {"communication.collective_matmul", "true"}},
+  };
+  std::size_t turn = 0;
+  const auto add = [&](const std::string& file, const std::string& layout) {
+    Case made{file, {{"cluster", cluster}, {"parallel", layout}}};
+    const auto& setting = settings[turn++ % settings.size()];
+    made.overrides.insert(made.overrides.end(), setting.begin(), setting.end());
+    result.cases.push_back(std::move(made));
+  };
+  for (const auto& layout : layouts) {
+    for (const char* file : {"validation_grid_hybrid.yaml", "validation_grid_sparse.yaml"}) add(file, layout);
+  }
+  add("validation_grid_hybrid.yaml", "{context: 4, data: 2, context_attention: all_to_all}");
+  add("validation_grid_hybrid.yaml", "{tensor: 2, context: 2, fsdp: 2, context_attention: all_gather}");
+  return result;
+}
+
 std::vector<GridRow> every_row() {
   std::size_t turn = 0;
   std::vector<GridRow> rows;
@@ -159,6 +192,7 @@ std::vector<GridRow> every_row() {
   rows.push_back(row("tpu-v5e:16", 16, {{"{tensor: [x/4], fsdp: rest}", "{tensor: 4, fsdp: 4}"}}, turn));
   rows.push_back(mixture_row("mixturev5p", "tpu-v5p:4x2"));
   rows.push_back(mixture_row("mixturecube", "tpu-v5p:2x2x2"));
+  rows.push_back(hybrid_row("hybridv5p", "tpu-v5p:4x2"));
   return rows;
 }
 

@@ -1,7 +1,9 @@
-// Whole training steps that were published, simulated from their scenarios. Compute rates are the data sheet's, so a
-// simulated step is a lower bound of the real one:
+// Whole training steps that were published, simulated from their scenarios, once at the rates of the data sheet and
+// once as the scenarios are run by default, with what kernels reach. The first is a lower bound of the real step:
 //
-//     1 <= published / simulated = (peak / achieved rate of the products) x (what else the simulation leaves out)
+//     1 <= published / at peak = (peak / achieved rate of the products) x (what else the simulation leaves out)
+//
+// and the second is a prediction, whose error is simulated / published - 1.
 //
 // The rows are those of docs/case_studies/published_runs.md, whose lines these tests print and expect.
 #include <gmock/gmock.h>
@@ -36,36 +38,44 @@ std::string page() {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Equal tokens and equal conventions: steps are in the ratio of the MFUs.
+/// Published over simulated. Equal tokens and equal conventions: steps are in the ratio of the MFUs.
 double ratio(const PublishedRun& run, const studies::Outcome& outcome) {
   return run.step_s > 0 ? run.step_s / outcome.step_s : 100 * outcome.mfu / run.mfu_percent;
 }
 
-std::string row(const PublishedRun& run, const studies::Outcome& outcome) {
+std::string row(const PublishedRun& run, const studies::Outcome& at_peak, const studies::Outcome& outcome) {
   std::string line = "| " + run.scenario + " | ";
-  if (run.step_s > 0) line += text("%.3g s | %.3g s | %.2f", run.step_s, outcome.step_s, ratio(run, outcome));
-  if (run.mfu_percent > 0)
-    line += text("MFU %.0f %% | %.3g s | %.2f", run.mfu_percent, outcome.step_s, ratio(run, outcome));
-  if (run.step_s == 0 && run.mfu_percent == 0) line += text("- | %.3g s | -", outcome.step_s);
+  line += run.step_s > 0        ? text("%.3g s | ", run.step_s)
+          : run.mfu_percent > 0 ? text("MFU %.0f %% | ", run.mfu_percent)
+                                : "- | ";
+  const bool published = run.step_s > 0 || run.mfu_percent > 0;
+  line += text("%.3g s | ", at_peak.step_s) + (published ? text("%.2f | ", ratio(run, at_peak)) : "- | ") +
+          text("%.3g s | ", outcome.step_s) +
+          (published ? text("%+.1f %% | ", 100 / ratio(run, outcome) - 100) : "- | ");
   const double percent = 100 / outcome.step_s;
-  return line + text(" | %.0f %% | %.0f %% | %.0f %% | %.0f of %.0f GB |", 100 * outcome.mfu,
+  return line + text("%.0f %% | %.0f %% | %.0f %% | %.0f of %.0f GB |", 100 * outcome.mfu,
                      percent * outcome.exposed_comm_s, percent * outcome.bubble_s,
                      static_cast<double>(outcome.peak_bytes) / 1e9, static_cast<double>(outcome.capacity_bytes) / 1e9);
 }
 
 class PublishedRuns : public testing::TestWithParam<PublishedRun> {};
 
-// The bounds are the slowest products of 2021 (40 % of the peak, when a step also waits) and the peak itself.
-TEST_P(PublishedRuns, AreNotFasterThanSimulatedAndFit) {
+// The bounds at peak are the slowest products of 2021 (40 % of the peak, when a step also waits) and the peak itself;
+// those of a prediction hold the worst row, whose layout is assumed.
+TEST_P(PublishedRuns, AreNotFasterThanAtPeakAndFit) {
   const auto& run = GetParam();
-  const auto outcome = test::contended(test::shipped("published/" + run.scenario + ".yaml"));
-  const auto line = row(run, outcome);
+  const auto file = "published/" + run.scenario + ".yaml";
+  const auto at_peak = test::contended(test::shipped(file));
+  const auto outcome = test::contended(scenario::load_scenario(std::filesystem::path(source_dir) / "scenarios" / file));
+  const auto line = row(run, at_peak, outcome);
   std::printf("%s\n", line.c_str());
   EXPECT_THAT(page(), testing::HasSubstr(line + "\n"));
   EXPECT_LE(outcome.peak_bytes, outcome.capacity_bytes);
   if (run.step_s == 0 && run.mfu_percent == 0) return;
-  EXPECT_GE(ratio(run, outcome), 1);
-  EXPECT_LE(ratio(run, outcome), 2.5);
+  EXPECT_GE(ratio(run, at_peak), 1);
+  EXPECT_LE(ratio(run, at_peak), 2.5);
+  EXPECT_GE(ratio(run, outcome), 1 / 1.3);
+  EXPECT_LE(ratio(run, outcome), 1 / 0.85);
 }
 
 INSTANTIATE_TEST_SUITE_P(Page, PublishedRuns,

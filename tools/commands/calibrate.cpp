@@ -7,10 +7,12 @@
 #include "sim/studies/calibration/calibrate_chip.hpp"
 #include "sim/studies/calibration/calibrate_network.hpp"
 #include "sim/studies/calibration/calibrate_steps.hpp"
+#include "sim/studies/from_trace/timed_kernels.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/calibration_report.hpp"
+#include "workloads/traces/read_traces.hpp"
 
 namespace lockstep::commands {
 namespace {
@@ -51,12 +53,26 @@ void read_csv(const std::filesystem::path& file, Measurements& into, Problems& p
   }
 }
 
+/// The kernels of a trace whose shapes it has.
+void read_trace(const std::filesystem::path& file, Measurements& into, Problems& problems) {
+  const auto job = workloads::read_traces({file});
+  const auto kernels = from_trace::timed_kernels(job, job.ranks.size());
+  for (const auto& kernel : kernels) into.kernels.push_back(kernel.measured);
+  if (kernels.empty())
+    problems.add({{file.string(), 0, 0},
+                  "",
+                  "the trace has no shapes of products or attention",
+                  "a trace of torch.profiler with record_shapes"});
+}
+
 Measurements read_all(const CalibrateArguments& arguments) {
   Measurements measurements;
   Problems problems;
   for (const auto& file : arguments.files) {
     if (file.ends_with(".csv")) {
       read_csv(file, measurements, problems);
+    } else if (file.ends_with(".json") || file.ends_with(".json.gz")) {
+      read_trace(file, measurements, problems);
     } else {
       const auto rows = calibration::read_nccl_log(file, {arguments.collective, arguments.nodes}, problems);
       measurements.collectives.insert(measurements.collectives.end(), rows.begin(), rows.end());
@@ -179,7 +195,7 @@ output::CalibrationReport of_collectives(const CalibrateArguments& arguments,
 output::CalibrationReport of_steps(const CalibrateArguments& arguments, const std::vector<validation::RunTable>& tables,
                                    spdlog::logger& log) {
   const auto chip = chip_named(arguments.chip);
-  validation::ValidateOptions options{"calibrated", arguments.jobs, engine::EngineKind::simgrid, progress_line()};
+  validation::ValidateOptions options{"calibrated", arguments.jobs, engine::EngineKind::automatic, progress_line()};
   const auto made = calibration::calibrate_steps(chip, tables, options, log);
   if (options.progress) options.progress("done", 1);
   output::CalibrationReport report{"steps on " + chip.name, made.fit, {}, {}};

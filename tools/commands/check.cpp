@@ -12,6 +12,8 @@
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
+#include "tools/commands/fastest_plan.hpp"
+#include "tools/commands/given_scenario.hpp"
 #include "tools/commands/kept_to_the_end.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
@@ -36,6 +38,7 @@ std::string simulated(const scenario::Scenario& scenario, engine::EngineKind eng
   SimulateOptions options;
   options.engine = engine;
   options.most_operations = most_operations;
+  options.explained = false;
   try {
     const auto& metrics = kept_to_the_end(simulate(scenario, options, silent)).metrics;
     const auto& memory = metrics.memory;
@@ -52,37 +55,40 @@ std::string simulated(const scenario::Scenario& scenario, engine::EngineKind eng
 }
 
 /// What the reader of the cluster's graph assumed, joined or left out, a line each; the scenario is known to be good.
-std::string notes_on_the_network(const std::string& file, const std::vector<scenario::KeyOverride>& overrides) {
+std::string notes_on_the_network(const GivenScenario& given) {
   Problems problems;
-  auto root = YamlView::from_file(file, problems);
-  for (const auto& key : overrides) root = root.with_override(key.path, key.value);
+  const auto root = given.document(problems);
   const auto cluster = root["cluster"];
   const auto graph = cluster.is_map() ? cluster["graph"] : YamlView();
   if (!graph.exists()) return "";
   std::string text;
-  const auto network = std::filesystem::path(file).parent_path() / graph.text();
+  const auto network = std::filesystem::path(given.is_file() ? given.name() : "").parent_path() / graph.text();
   for (const auto& note : topologies::read_network(network, problems).notes) text += "  note: " + note + "\n";
   return text;
 }
 
 struct CheckArguments {
-  std::vector<std::string> scenarios, overrides;
+  std::vector<std::string> scenarios;
+  ScenarioArguments each;
   std::string engine = "max_min";  // shares links as SimGrid does, and needs no library that would have to be loaded
 };
 
-void check_scenarios(const CheckArguments& arguments) {
+void check_scenarios(const CheckArguments& arguments, spdlog::logger& log) {
   const auto engine = engine::engine_named(arguments.engine);
   engine::load(engine);
   Problems problems;
   for (const auto& file : arguments.scenarios) {
     try {
-      const auto overrides = parse_overrides(arguments.overrides);
-      const auto scenario = load_scenario(file, overrides);
+      auto each = arguments.each;
+      each.scenario = file;
+      GivenScenario given(each);
+      const auto plan_line = split_by_fastest_plan(given, log);
+      const auto scenario = given.load();
       const auto text = studies::in_child(
           [&] { return simulated(scenario, engine); });  // gives its memory back; one may run out of it
       std::string notes;
       for (const auto& note : output::notes_of(scenario)) notes += "; note: " + note;
-      output::print(file + ": " + text + notes + "\n" + notes_on_the_network(file, overrides));
+      output::print(plan_line + given.name() + ": " + text + notes + "\n" + notes_on_the_network(given));
     } catch (const ConfigError& error) {
       for (const auto& problem : error.problems()) problems.add(problem);
     }
@@ -92,16 +98,20 @@ void check_scenarios(const CheckArguments& arguments) {
 
 }  // namespace
 
-void add_check(CommandLine& line) {
+void add_check(CommandLine& line, spdlog::logger& log) {
   auto command =
       line.command("check", "validate scenarios and print their memory and step time, one line each; writes nothing");
   auto arguments = std::make_shared<CheckArguments>();
-  command.option("scenarios", arguments->scenarios, "scenario files (YAML)").required();
-  command.option("--set", arguments->overrides, "replace a key of every scenario: a.b=c (may be repeated)")
+  command
+      .option("scenarios", arguments->scenarios,
+              "scenario files (YAML), - for stdin, or models: config.json or a name of the catalog")
+      .required();
+  command.option("--set", arguments->each.overrides, "replace a key of every scenario: a.b=c (may be repeated)")
       .repeatable();
+  add_model_options(command, arguments->each);
   add_engine_option(command, arguments->engine);
   command.footer("Example:\n  lockstep check scenarios/*.yaml");
-  command.callback([arguments] { check_scenarios(*arguments); });
+  command.callback([arguments, &log] { check_scenarios(*arguments, log); });
 }
 
 }  // namespace lockstep::commands

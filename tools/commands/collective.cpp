@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/files/read_collective.hpp"
 #include "sim/collectives/nccl_size.hpp"
 #include "sim/core/quantity_text.hpp"
@@ -42,10 +43,29 @@ struct Measurement {
   }
 };
 
+/// Pairs between units that would be listed one by one: on hashed networks, and for groups with unequal parts in units.
+void check_listed_pairs(const topologies::Cluster& cluster, const topologies::Mesh& mesh) {
+  const auto* fabric = cluster.fabric_spec();
+  if (fabric == nullptr) return;
+  const auto groups = collectives::GroupNetwork(cluster, mesh, {"group"}).structure();
+  const bool hashed =
+      fabric->routing == topologies::FabricRouting::ecmp && !std::holds_alternative<topologies::Crossbar>(fabric->kind);
+  const std::int64_t ends = groups.local == 0 ? groups.members : groups.units;
+  const std::int64_t pairs = ends * (ends - 1) * groups.groups * std::max(groups.local, 1);
+  if ((!hashed && groups.local > 0) || pairs <= collectives::network::most_pairs_in_all) return;
+  refuse_option("--group",
+                "an all_to_all has " + output::with_separators(static_cast<double>(pairs)) +
+                    " pairs of members in different nodes, " +
+                    (hashed ? "each with a hashed route of its own" : "and its groups have unequal parts in them"),
+                "at most " + output::with_separators(static_cast<double>(collectives::network::most_pairs_in_all)) +
+                    ", or a sprayed network and groups with as many members in each node");
+}
+
 void check_algorithm(const topologies::Cluster& cluster, const topologies::Mesh& mesh, workloads::CollectiveKind kind,
                      const std::string& wanted) {
   if (wanted.empty() && kind != workloads::CollectiveKind::all_to_all)
     return;  // of the other kinds one serves any group
+  if (kind == workloads::CollectiveKind::all_to_all) check_listed_pairs(cluster, mesh);
   const auto serving = collectives::CollectiveModel(cluster, mesh).algorithms(kind, {"group"});
   if (serving.empty() && !cluster.unit_is_torus()) {
     refuse_option("--group",

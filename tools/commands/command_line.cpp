@@ -1,10 +1,14 @@
 #include "tools/commands/command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <sstream>
+#include <type_traits>
 #include <utility>
 
 #include "sim/core/errors.hpp"
@@ -12,24 +16,73 @@
 #include "tools/output/files/exit_code.hpp"
 
 namespace lockstep::commands {
+namespace {
+
+/// "1e+18", "16", "0.01".
+std::string digits_of(double number) {
+  std::array<char, 32> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  return {digits.data(), end};
+}
+
+/// Texts that are no number are left to the check of the option's type.
+CLI::Validator in_range(double least, double most) {
+  const std::string range =
+      digits_of(least) + (most < std::numeric_limits<double>::max() ? " to " + digits_of(most) : " or more");
+  return {[=](const std::string& value) -> std::string {
+            char* end = nullptr;
+            const double number = std::strtod(value.c_str(), &end);
+            if (value.empty() || *end != '\0' || (number >= least && number <= most)) return "";
+            return value + " is out of range; expected " + range;
+          },
+          "from " + range};
+}
+
+/// What is wrong with a text as a number of this type; "" if nothing is.
+template <class Number>
+std::string not_a(const std::string& value) {
+  if (value.empty()) return "the value is empty; expected a number";
+  const auto* end = value.data() + value.size();
+  if constexpr (std::is_floating_point_v<Number>) {
+    char* rest = nullptr;
+    const double number = std::strtod(value.c_str(), &rest);
+    return *rest == '\0' && !std::isnan(number) ? "" : "'" + value + "' is not a number; expected one such as 1.5";
+  } else {
+    Number number = 0;
+    const auto* begin = value.data() + (value.starts_with('+') ? 1 : 0);
+    const auto [rest, error] = std::from_chars(begin, end, number);
+    if (error == std::errc::result_out_of_range && rest == end)
+      return value + " is out of range; expected at most " + std::to_string(std::numeric_limits<Number>::max());
+    return error == std::errc() && rest == end ? ""
+                                               : "'" + value + "' is not a whole number; expected digits, such as 16";
+  }
+}
+
+template <class Value>
+struct NumberIn {
+  using type = Value;
+};
+template <class Value>
+struct NumberIn<std::optional<Value>> {
+  using type = Value;
+};
+
+}  // namespace
 
 Option& Option::required() {
   option_->required();
   return *this;
 }
 
-Option& Option::between(int least, int most) {
-  option_->check(CLI::Range(least, most));
-  return *this;
-}
+Option& Option::between(int least, int most) { return between(static_cast<double>(least), static_cast<double>(most)); }
 
 Option& Option::between(double least, double most) {
-  option_->check(CLI::Range(least, most));
+  option_->check(in_range(least, most));
   return *this;
 }
 
 Option& Option::not_negative() {
-  option_->check(CLI::NonNegativeNumber);
+  option_->check(in_range(0, std::numeric_limits<double>::max()));
   return *this;
 }
 
@@ -60,7 +113,11 @@ Option& Option::excludes(const Option& other) {
 
 template <class Value>
 Option Command::option(const std::string& name, Value& value, const std::string& text) {
-  return Option(app_->add_option(name, value, text));
+  auto* option = app_->add_option(name, value, text);
+  using Number = typename NumberIn<Value>::type;
+  if constexpr (std::is_arithmetic_v<Number>)
+    option->check([](const std::string& given) { return not_a<Number>(given); });
+  return Option(option);
 }
 template Option Command::option(const std::string&, std::string&, const std::string&);
 template Option Command::option(const std::string&, std::vector<std::string>&, const std::string&);
@@ -93,6 +150,39 @@ void CommandLine::flag(const std::string& name, std::function<void()> given, con
 }
 void CommandLine::version(const std::string& text) { app_->set_version_flag("--version", text); }
 
+namespace {
+
+OptionHelp help_of(const CLI::Option& option) {
+  OptionHelp help;
+  help.positional = option.get_positional();
+  if (help.positional) {
+    help.names = {option.get_name()};
+  } else {
+    for (const auto& name : option.get_snames()) help.names.push_back("-" + name);
+    for (const auto& name : option.get_lnames()) help.names.push_back("--" + name);
+  }
+  help.text = option.get_description();
+  if (option.get_expected_max() == 0) return help;
+  const auto type = option.get_type_name();  // "TEXT:{a,b}", "INT:from 1 to 8"
+  const auto colon = type.find(':');
+  help.value = type.substr(0, colon);
+  if (const auto open = type.find('{'), close = type.find('}'); open != std::string::npos && close != std::string::npos)
+    help.words = CLI::detail::split(type.substr(open + 1, close - open - 1), ',');
+  return help;
+}
+
+CommandHelp help_of(const CLI::App& app) {
+  CommandHelp help{app.get_name(), app.get_description(), app.get_footer(), {}, {}};
+  for (const auto* option : app.get_options()) help.options.push_back(help_of(*option));
+  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    help.commands.push_back(help_of(*command));
+  return help;
+}
+
+}  // namespace
+
+CommandHelp CommandLine::help() const { return help_of(*app_); }
+
 /// CLI11 calls a mistyped command a missing one.
 void CommandLine::refuse_unknown_command(const std::string& word) const {
   if (word.starts_with('-')) return;
@@ -111,22 +201,19 @@ void CommandLine::refuse_unknown_command(const std::string& word) const {
                       hint.empty() ? "one of " + list : "a command; " + hint}});
 }
 
-/// An empty value is most often a variable of the shell that is not set; NaN passes CLI11's ranges.
+/// An empty value is most often a variable of the shell that is not set.
 void CommandLine::refuse_empty_values() {
   for (auto* command : app_->get_subcommands([](const CLI::App*) { return true; })) {
     for (auto* option : command->get_options()) {
       if (option->get_positional() || option->get_expected_max() == 0) continue;
-      const bool number = option->get_type_name().starts_with("FLOAT");
-      option->check([number](const std::string& value) -> std::string {
-        if (value.empty()) return "the value is empty";
-        return number && std::isnan(std::strtod(value.c_str(), nullptr)) ? "'" + value + "' is not a number" : "";
-      });
+      option->check([](const std::string& value) -> std::string { return value.empty() ? "the value is empty" : ""; });
     }
   }
 }
 
 std::optional<int> CommandLine::run(int argc, const char* const* argv) {
   refuse_empty_values();
+  app_->failure_message([](const CLI::App*, const CLI::Error& error) { return std::string(error.what()) + "\n"; });
   try {
     if (argc > 1) refuse_unknown_command(argv[1]);
     app_->parse(argc, argv);

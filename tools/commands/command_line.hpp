@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/commands/command_help.hpp"
+
 namespace CLI {
 class App;
 class Option;
@@ -64,6 +66,9 @@ class CommandLine {
   [[nodiscard]] Command command(const std::string& name, const std::string& text);
   void flag(const std::string& name, std::function<void()> given, const std::string& text);
   void version(const std::string& text);
+
+  /// What --help tells of the program and its commands, for the manual page and the shells.
+  [[nodiscard]] CommandHelp help() const;
 
   /// Reads the arguments and runs the command that they name. The exit code where there is nothing left to do: --help,
   /// --version and wrong arguments, which it prints. Throws ConfigError for a word that is no command, and what the

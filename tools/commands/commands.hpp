@@ -1,6 +1,7 @@
 #pragma once
 /// One function per subcommand adds it to the program; its callback does the work.
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace lockstep::commands {
 class CommandLine;
 
 void add_run(CommandLine& line, spdlog::logger& log);
-void add_check(CommandLine& line);
+void add_check(CommandLine& line, spdlog::logger& log);
 void add_collective(CommandLine& line, spdlog::logger& log);
 void add_compare(CommandLine& line, spdlog::logger& log);
 void add_faults(CommandLine& line, spdlog::logger& log);
@@ -30,6 +31,13 @@ void add_sweep(CommandLine& line, spdlog::logger& log);
 void add_merge(CommandLine& line);
 void add_validate(CommandLine& line, spdlog::logger& log);
 void add_calibrate(CommandLine& line, spdlog::logger& log);
+void add_completion(CommandLine& line);
+void add_init(CommandLine& line, spdlog::logger& log);
+void add_list(CommandLine& line);
+void add_manual(CommandLine& line, const std::string& version);
+
+/// The schedules, a line each.
+[[nodiscard]] std::string schedule_list_text();
 
 /// "a.b=c" from --set, refused with a ConfigError if it has no '='.
 [[nodiscard]] std::vector<scenario::KeyOverride> parse_overrides(const std::vector<std::string>& texts);

@@ -142,7 +142,7 @@ void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
   std::vector<output::ScenarioInputs> inputs;
   const auto scenarios = load_all(variants, inputs);
   const auto progress = progress_line();
-  engine::load(engine::EngineKind::simgrid);
+  engine::load(engine::engine_named(arguments.engine));
   std::vector<output::ComparedScenario> compared;
   std::vector<std::string> timelines;
   for (std::size_t i = 0; i < scenarios.size(); ++i) {

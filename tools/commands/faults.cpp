@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <thread>
 
@@ -7,17 +8,20 @@
 #include "tools/commands/commands.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/fault_text.hpp"
+#include "tools/report/fault_report.hpp"
+#include "tools/report/page.hpp"
 
 namespace lockstep::commands {
 namespace {
 
 struct FaultArguments {
-  std::string scenario, json;
+  std::string scenario, json, out;
   std::vector<std::string> overrides;
   std::int32_t most = 64;
 };
 
 void run_faults(const FaultArguments& arguments, spdlog::logger& log) {
+  output::check_folder_place(arguments.out);
   if (arguments.json != "-") output::check_file_place(arguments.json);
   const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
   faults::FaultOptions options;
@@ -26,8 +30,15 @@ void run_faults(const FaultArguments& arguments, spdlog::logger& log) {
   options.progress = progress_line();
   const auto study = study_faults(scenario, options, log);
   const auto json = output::fault_json(scenario, study);
+  std::string left_out;
+  if (!arguments.out.empty()) {
+    output::NewFiles files(arguments.out);
+    files.write(std::filesystem::path(arguments.out) / "faults.json", json);
+    left_out = report::write_report(files, arguments.out, report::fault_report(scenario, study));
+    files.finish();
+  }
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  output::print(arguments.json == "-" ? json : output::fault_text(scenario, study));
+  output::print(arguments.json == "-" ? json : output::fault_text(scenario, study) + left_out);
 }
 
 }  // namespace
@@ -39,6 +50,7 @@ void add_faults(CommandLine& line, spdlog::logger& log) {
   command.option("--most", arguments->most, "losses to simulate; switches come first, then what is used most")
       .between(1, 100'000)
       .shows_default();
+  command.option("--out", arguments->out, "folder for report.html and faults.json");
   command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
   command.option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)").repeatable();
   command.footer("Example:\n  lockstep faults scenarios/llama3-70b-h100-oversubscribed.yaml");

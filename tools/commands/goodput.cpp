@@ -6,16 +6,16 @@
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
+#include "tools/commands/given_scenario.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/goodput_text.hpp"
 
 namespace lockstep::commands {
 namespace {
 
-struct GoodputArguments {
-  std::string scenario, json, step_time;
+struct GoodputArguments : ScenarioArguments {
+  std::string json, step_time;
   std::string engine = "automatic";
-  std::vector<std::string> overrides;
   double tokens = 0, price = 0, days = 0;
   std::int64_t runs = 200;
   std::uint64_t seed = 1;
@@ -46,7 +46,7 @@ Seconds step_time(const GoodputArguments& arguments, const scenario::Scenario& s
 
 void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
   if (arguments.json != "-") output::check_file_place(arguments.json);
-  const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
+  const auto scenario = GivenScenario(arguments).load();
   if (!scenario.reliability) {
     throw ConfigError({{scenario.where(""), "reliability", "missing",
                         "what interrupts the run: {failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, "
@@ -79,7 +79,7 @@ void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
 void add_goodput(CommandLine& line, spdlog::logger& log) {
   auto command = line.command("goodput", "useful share of a run's time with failures, restarts and checkpoints");
   auto arguments = std::make_shared<GoodputArguments>();
-  command.option("scenario", arguments->scenario, "scenario file (YAML) with `reliability`").required();
+  add_scenario(command, *arguments, "; with `reliability`");
   command.option("--tokens", arguments->tokens, "tokens to train on; prints days, chip hours and cost")
       .between(1.0, 1e18);
   command.option("--price", arguments->price, "price of a chip hour, in any currency")
@@ -93,7 +93,6 @@ void add_goodput(CommandLine& line, spdlog::logger& log) {
   command.option("--seed", arguments->seed, "seed of the first run").shows_default();
   command.option("--step-time", arguments->step_time, "time of one step, such as '10 s', instead of simulating it");
   command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
-  command.option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)").repeatable();
   command.footer(
       "Example:\n  lockstep goodput scenarios/published/llama3-405b-54-days.yaml --tokens 15.6e12 --price 2");
   command.callback([arguments, &log] { run_goodput(*arguments, log); });

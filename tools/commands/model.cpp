@@ -11,6 +11,7 @@
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
 #include "workloads/model/huggingface/import_hf.hpp"
+#include "workloads/model/model_block.hpp"
 
 namespace lockstep::commands {
 namespace {
@@ -24,7 +25,8 @@ constexpr const char* convention =
     "embedding look-up or prediction modules) + scores and values, causal: a token sees half the others";
 
 struct ModelArguments {
-  std::string model, json;
+  std::string model, json, as;
+  bool block = false;
   std::int64_t sequence_length = 4096;
 };
 
@@ -34,12 +36,38 @@ struct Part {
   std::int64_t active = 0;
 };
 
-workloads::Model named_or_imported(const std::string& word) {
+/// A type without a reader: what its sizes say, as a block to edit, since no key says how its layers differ from those
+/// of the type that it is read as.
+void print_draft(const std::string& file) {
+  const auto draft = workloads::draft_of_unknown(file);
+  if (!draft) return;
+  const auto block = block_of(draft->model);
+  if (!block) return;
+  output::print("# " + file + " is a `" + draft->model_type +
+                "`, which Lockstep does not read. This block has its sizes as `" + draft->read_as +
+                "` reads them.\n# Compare biases, norms, gates, ties and the layers that differ with the model's code, "
+                "and its count with the published one.\nsource: \"" +
+                file + "\"\n" + *block);
+}
+
+workloads::Model named_or_imported(const ModelArguments& arguments) {
+  const std::string& word = arguments.model;
   Problems problems;
   workloads::Model model;
   if (word.ends_with(".json") || word.find('/') != std::string::npos) {
-    model = workloads::import_hf_config(word, problems);
+    const auto types = workloads::supported_model_types();
+    if (!arguments.as.empty() && !std::binary_search(types.begin(), types.end(), arguments.as)) {
+      throw ConfigError({{{"--as", 0, 0},
+                          "",
+                          "'" + arguments.as + "' is not a type that Lockstep reads",
+                          scenario::catalog_name(arguments.as, types, "a type of Hugging Face")}});
+    }
+    model = workloads::import_hf_config(word, problems, arguments.as);
+    if (problems.size() > 0 && arguments.as.empty()) print_draft(word);
   } else {
+    if (!arguments.as.empty())
+      throw ConfigError(
+          {{{"--as", 0, 0}, "", "'" + word + "' is a model of the catalog", "the path of a config.json"}});
     const auto catalog = scenario::data_root() / "workloads" / "catalog";
     const auto names = workloads::model_names(catalog);
     if (std::find(names.begin(), names.end(), word) == names.end()) {
@@ -58,6 +86,7 @@ std::vector<Part> parts_of(const workloads::ParameterCount& count) {
   std::vector<Part> parts = {{"embedding", count.embedding, count.embedding},
                              {"learned positions", count.positions, count.positions},
                              {"attention", count.attention, count.attention},
+                             {"recurrence", count.recurrence, count.recurrence},
                              {"dense mlp", count.mlp, count.mlp},
                              {"routed experts", count.routed_experts, count.active_experts},
                              {"shared experts", count.shared_experts, count.shared_experts},
@@ -92,15 +121,26 @@ const char* reach_name(workloads::AttentionReach reach) {
   return "";
 }
 
-const char* attention_name(const workloads::Model& model) {
-  if (!model.attention) return "none";
-  if (model.latent) return "latent";
+const char* rule_name(workloads::Recurrence::Rule rule) {
+  switch (rule) {
+    case workloads::Recurrence::Rule::mamba2: return "Mamba-2";
+    case workloads::Recurrence::Rule::gated_delta: return "gated delta";
+    case workloads::Recurrence::Rule::kimi_delta: return "Kimi delta";
+  }
+  return "";
+}
+
+const char* attention_name(const workloads::Model& model, const workloads::LayerKind& kind) {
+  if (!model.attention || kind.mixer == workloads::Mixer::none) return "none";
+  if (kind.mixer == workloads::Mixer::recurrence) return model.recurrence ? rule_name(model.recurrence->rule) : "none";
+  if (model.latent) return model.indexer ? "sparse latent" : "latent";
   if (model.kv_heads == model.heads) return "multi-head";
   return model.kv_heads == 1 ? "multi-query" : "grouped-query";
 }
 
 std::string mlp_text(const workloads::Model& model, const workloads::LayerKind& kind) {
   const std::string gate = model.gated ? "gated " : "plain ";
+  if (!kind.mlp) return "none";
   if (!kind.experts || !model.experts) return gate + std::to_string(model.d_ff);
   const workloads::Experts& experts = *model.experts;
   std::string text = std::to_string(experts.per_token) + " of " + std::to_string(experts.count) + " experts, " + gate +
@@ -115,19 +155,36 @@ std::string mlp_text(const workloads::Model& model, const workloads::LayerKind& 
 Json layer_json(const workloads::Model& model, const workloads::LayerSequence& sequence, workloads::LayerKindId index) {
   const workloads::LayerKind& kind = sequence.kinds[index];
   const workloads::LayerParameters count = count_layer(model, kind);
+  const bool own = model.has_full_heads(kind);
   Json layer = {{"count", sequence.counts[index]},
                 {"layers", layers_text(sequence, index)},
                 {"params", count.total()},
                 {"active_params", count.active()},
-                {"attention", attention_name(model)},
+                {"attention", attention_name(model, kind)},
                 {"reach", reach_name(kind.reach)},
                 {"window", kind.span},
                 {"heads", model.heads},
-                {"kv_heads", model.latent ? 0 : model.kv_heads},
-                {"head_size", model.head_size},
-                {"kv_width", kv_width(model)},
-                {"mlp", kind.experts ? "experts" : "dense"},
-                {"d_ff", kind.experts ? 0 : model.d_ff}};
+                {"kv_heads", own            ? model.full_heads->kv_heads
+                             : model.latent ? 0
+                                            : model.kv_heads},
+                {"head_size", own ? model.full_heads->head_size : model.head_size},
+                {"kv_width", kv_width(model, kind)},
+                {"mlp", !kind.mlp      ? "none"
+                        : kind.experts ? "experts"
+                                       : "dense"},
+                {"d_ff", kind.experts || !kind.mlp ? 0 : model.d_ff}};
+  if (kind.mixer != workloads::Mixer::attention) {
+    for (const char* key : {"reach", "window", "heads", "kv_heads", "head_size"}) layer.erase(key);
+  }
+  if (kind.mixer == workloads::Mixer::recurrence && model.recurrence) {
+    const workloads::Recurrence& recurrence = *model.recurrence;
+    layer["recurrence"] = {{"heads", recurrence.heads},
+                           {"key_heads", recurrence.key_heads},
+                           {"key_size", recurrence.key_size},
+                           {"value_size", recurrence.value_size},
+                           {"convolution", recurrence.convolution},
+                           {"state_numbers", recurrence.state()}};
+  }
   if (kind.experts && model.experts) {
     const workloads::Experts& experts = *model.experts;
     layer["experts"] = {{"count", experts.count},
@@ -157,7 +214,7 @@ Json json_of(const workloads::Model& model, std::int64_t tokens) {
                {"sequence_length", tokens},
                {"flops_per_token_forward", forward_flops_per_token(model, tokens, true)},
                {"flops_convention", convention},
-               {"kv_cache_bytes_per_token", bf16_bytes * model.layers * kv_width(model)},
+               {"kv_cache_bytes_per_token", bf16_bytes * kv_width_of_layers(model)},
                {"weight_bytes_bf16", bf16_bytes * count.total()},
                {"parts", Json::array()},
                {"layers", Json::array()}};
@@ -192,10 +249,12 @@ std::string layers_table(const workloads::Model& model) {
     const workloads::LayerKind& kind = sequence.kinds[i];
     const workloads::LayerParameters count = count_layer(model, kind);
     const std::string sees =
-        kind.reach == workloads::AttentionReach::full
+        kind.mixer != workloads::Mixer::attention ? "-"
+        : model.indexer                           ? "best " + std::to_string(model.indexer->top_k)
+        : kind.reach == workloads::AttentionReach::full
             ? "all"
             : (kind.reach == workloads::AttentionReach::sliding ? "window " : "chunk ") + std::to_string(kind.span);
-    table.add({layers_text(sequence, i), std::to_string(sequence.counts[i]), attention_name(model), sees,
+    table.add({layers_text(sequence, i), std::to_string(sequence.counts[i]), attention_name(model, kind), sees,
                number(count.total()), number(count.active()), mlp_text(model, kind)});
   }
   return table.to_string();
@@ -215,7 +274,12 @@ std::string heads_text(const workloads::Model& model) {
   if (model.indexer)
     text += "; indexer of " + std::to_string(model.indexer->heads) + " heads keeps " +
             std::to_string(model.indexer->top_k) + " tokens";
-  return text + "; " + std::to_string(kv_width(model)) + " numbers a token and layer in the KV cache\n";
+  if (model.full_heads)
+    text += ", of " + std::to_string(model.full_heads->head_size) + " with " +
+            std::to_string(model.full_heads->kv_heads) + " key-value heads where a layer sees all tokens";
+  std::int64_t width = 0;
+  for (const auto& kind : layer_sequence(model).kinds) width = std::max(width, kv_width(model, kind));
+  return text + "; " + std::to_string(width) + " numbers a token and layer in the KV cache\n";
 }
 
 std::string text_of(const workloads::Model& model, std::int64_t tokens) {
@@ -232,7 +296,7 @@ std::string text_of(const workloads::Model& model, std::int64_t tokens) {
   const bool windows =
       std::any_of(model.layer_kinds.begin(), model.layer_kinds.end(),
                   [](const workloads::LayerKind& kind) { return kind.reach != workloads::AttentionReach::full; });
-  text += "KV cache, bf16: " + number(bf16_bytes * model.layers * kv_width(model)) + " B a token" +
+  text += "KV cache, bf16: " + number(bf16_bytes * kv_width_of_layers(model)) + " B a token" +
           (windows ? " while all layers hold it" : "") + "\n";
   text += "weights, bf16: " + output::fixed(static_cast<double>(bf16_bytes * count.total()) / 1e9, 2) + " GB\n";
   return text;
@@ -247,7 +311,16 @@ void run_model(const ModelArguments& arguments) {
                             (arguments.sequence_length < 1 ? "small" : "large"),
                         "1 to 1000000000 tokens"}});
   }
-  const workloads::Model model = named_or_imported(arguments.model);
+  const workloads::Model model = named_or_imported(arguments);
+  if (arguments.block) {
+    const auto block = block_of(model);
+    if (!block)
+      throw ConfigError({{{"--block", 0, 0},
+                          "",
+                          "the layers of '" + model.name + "' follow no rule that a block can say",
+                          "its config.json as the scenario's model"}});
+    return output::print((model.source.empty() ? "" : "source: \"" + model.source + "\"\n") + *block);
+  }
   const std::string json = output::json_lines(json_of(model, arguments.sequence_length));
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
   const std::string text = arguments.json == "-" ? json : text_of(model, arguments.sequence_length);
@@ -265,6 +338,8 @@ void add_model(CommandLine& line) {
       .required();
   command.option("--sequence-length", arguments->sequence_length, "tokens of a sequence, for the FLOPs of attention")
       .shows_default();
+  command.option("--as", arguments->as, "read the config.json as this model_type, whatever it says");
+  command.flag("--block", arguments->block, "print the model as a block for a scenario or the catalog");
   command.option("--json", arguments->json, "write everything as JSON to a file, or to stdout with -");
   command.footer(
       "Examples:\n  lockstep model deepseek-v3\n  lockstep model path/to/config.json --sequence-length 8192 --json -");

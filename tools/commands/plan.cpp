@@ -10,6 +10,8 @@
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
+#include "tools/commands/given_scenario.hpp"
+#include "tools/commands/moved_files.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/plan_report.hpp"
@@ -18,9 +20,8 @@
 namespace lockstep::commands {
 namespace {
 
-struct PlanArguments {
-  std::string scenario, json, write, chips, engine = "automatic";
-  std::vector<std::string> overrides;
+struct PlanArguments : ScenarioArguments {
+  std::string json, write, chips, engine = "automatic";
   std::size_t top = 5;
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   double tokens = 0, days = 0, price = 0;
@@ -43,44 +44,16 @@ planning::SearchOptions options_of(const PlanArguments& arguments) {
 
 // ---- the plan as a scenario file -------------------------------------------------------------------
 
-/// A file that a scenario names is seen from its folder: the same file, seen from the target's.
-std::string moved(const std::string& named, const std::filesystem::path& scenario,
-                  const std::filesystem::path& target) {
-  const auto folder_of = [](const std::filesystem::path& file) {
-    return std::filesystem::absolute(file).parent_path();
-  };
-  return std::filesystem::proximate(folder_of(scenario) / named, folder_of(target)).generic_string();
-}
-
-/// The paths of files in a scenario: of a model's config.json, of an order of chips.
-void move_files(YamlView& root, const scenario::Scenario& scenario, const std::string& file,
-                const std::string& target) {
-  const auto move = [&](const YamlView& view, const std::string& path) {
-    if (view.is_scalar()) root = root.with_override(path, in_one_line(moved(view.text(), file, target)));
-  };
-  const auto model = root["model"];
-  if (model.is_scalar() && (model.text().ends_with(".json") || model.text().find('/') != std::string::npos))
-    move(model, "model");
-  if (scenario.cluster.order.kind == topologies::RankOrder::Kind::listed)
-    move(root["cluster"]["order"], "cluster.order");
-  if (const auto cluster = root["cluster"]; cluster.is_map()) {
-    const auto node = cluster["node"];
-    if (node.is_scalar() && (node.text().ends_with(".yaml") || node.text().ends_with(".yml")))
-      move(node, "cluster.node");
-    move(cluster["graph"], "cluster.graph");
-  }
-}
-
-std::string as_scenario(const scenario::Scenario& scenario, const std::string& file, const std::string& target,
-                        const std::vector<std::vector<scenario::KeyOverride>>& changes) {
+/// The scenario with the overrides of the command line, split by `plan`.
+std::string as_scenario(const scenario::Scenario& scenario, const GivenScenario& given, const std::string& target,
+                        const std::vector<scenario::KeyOverride>& plan) {
   Problems problems;
-  auto root = YamlView::from_file(file, problems);
-  for (const auto& keys : changes) {
-    for (const auto& key : keys) root = root.with_override(key.path, key.value);
-  }
-  move_files(root, scenario, file, target);
+  auto root = given.document(problems);
+  for (const auto& key : plan) root = root.with_override(key.path, key.value);
+  move_files(root, scenario, given, target);
   problems.throw_if_any();
-  std::string text = "# " + std::filesystem::path(file).filename().string() + " as `lockstep plan` splits it.\n";
+  std::string text =
+      "# " + std::filesystem::path(given.name()).filename().string() + " as `lockstep plan` splits it.\n";
   for (const auto& key : root.keys()) {
     if (key == "search") continue;
     text += key + ": " + in_one_line(root[key]) + "\n";
@@ -240,25 +213,25 @@ void refuse_what_asks_for_nothing(const PlanArguments& arguments) {
 void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
   if (arguments.json != "-") output::check_file_place(arguments.json);
   output::check_file_place(arguments.write);
-  const auto overrides = parse_overrides(arguments.overrides);
-  const auto scenario = load_scenario(arguments.scenario, overrides);
+  const GivenScenario given(arguments);
+  const auto scenario = given.load();
   refuse_what_asks_for_nothing(arguments);
   if (!arguments.chips.empty() || arguments.days > 0) return run_for_chips(arguments, scenario, log);
   const planning::PlanSpace space(scenario);
   if (!arguments.write.empty())
-    (void)as_scenario(scenario, arguments.scenario, arguments.write,
-                      {overrides});  // what stands in its way is told before the search
+    (void)as_scenario(scenario, given, arguments.write, {});  // what stands in its way is told before the search
   const auto options = options_of(arguments);
   const bool as_text = arguments.json != "-";
-  const auto own = as_text ? planning::figures_of_file(scenario, options.engine, log) : std::nullopt;
+  const auto own =
+      as_text && !given.lacks_a_plan() ? planning::figures_of_file(scenario, options.engine, log) : std::nullopt;
   const auto result = search_plans(space, options, log);
   if (!arguments.json.empty() && arguments.json != "-")
     output::write_file(arguments.json, plan_json(space, result, output::WallTimes::hidden));
   if (!arguments.write.empty()) {
     if (result.best.empty()) refuse("--write", "no plan fits", "more chips, more memory or a wider search");
     const auto& best = result.best.front().choice;
-    output::write_file(arguments.write, as_scenario(scenario, arguments.scenario, arguments.write,
-                                                    {overrides, space.keys(space.node_of(best), best)}));
+    output::write_file(arguments.write,
+                       as_scenario(scenario, given, arguments.write, space.keys(space.node_of(best), best)));
   }
   const auto text = as_text ? output::plan_text(space, result) + output::beside_the_files_own(space, result, own) +
                                   training_text(arguments, space, result)
@@ -271,8 +244,7 @@ void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
 void add_plan(CommandLine& line, spdlog::logger& log) {
   auto command = line.command("plan", "find the fastest way to split a scenario over its chips, and prove it");
   auto arguments = std::make_shared<PlanArguments>();
-  command.option("scenario", arguments->scenario, "scenario file (YAML); its `search` says what may be chosen")
-      .required();
+  add_scenario(command, *arguments, "; its `search` says what may be chosen");
   command.option("--top", arguments->top, "how many plans to show, all of them proven")
       .between(1, 1000)
       .shows_default();
@@ -283,7 +255,6 @@ void add_plan(CommandLine& line, spdlog::logger& log) {
       .between(0.001, 1e7);
   command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
   command.option("--write", arguments->write, "write the best plan as a scenario file that `lockstep run` takes");
-  command.option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)").repeatable();
   command.option("--chips", arguments->chips,
                  "print a table of the best plan for every doubling of the chips, such as 64..1024");
   command.option("--tokens", arguments->tokens, "tokens to train on; prints how many days they take")
@@ -296,6 +267,7 @@ void add_plan(CommandLine& line, spdlog::logger& log) {
       "Examples:\n  lockstep plan scenarios/llama3-70b-h100.yaml\n"
       "  lockstep plan scenarios/llama3-70b-v5p.yaml --set 'search={tensor: [2, 4, 8], pipeline: 1}' --write "
       "best.yaml\n"
+      "  lockstep plan llama-3-70b --cluster h100:64 --batch-tokens 4M --sequence-length 8192 --write best.yaml\n"
       "  lockstep plan scenarios/llama3-70b-h100.yaml --tokens 15e12 --days 60 --price 2.5");
   command.callback([arguments, &log] { run_plan(*arguments, log); });
 }

@@ -1,14 +1,23 @@
 #include "sim/studies/replay/replay.hpp"
+#include "sim/studies/from_trace/from_trace.hpp"
+#include "sim/studies/replay/against.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 
+#include "sim/core/quantity_text.hpp"
 #include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/files/file.hpp"
+#include "tools/output/files/new_file.hpp"
+#include "tools/output/studies/from_trace_text.hpp"
 #include "tools/output/studies/replay_text.hpp"
+#include "tools/report/replay_report.hpp"
+#include "workloads/traces/named_collectives.hpp"
 #include "workloads/traces/read_traces.hpp"
 
 namespace lockstep::commands {
@@ -16,8 +25,9 @@ namespace {
 
 struct ReplayArguments {
   std::vector<std::string> traces;
-  std::string cluster, groups, json, out, against;
-  std::int64_t data = 0;
+  std::string cluster, groups, collectives, longest_pause, json, out, against, scenario;
+  std::vector<std::string> said;
+  std::optional<std::int32_t> data;
   double clock = 1;
 };
 
@@ -36,6 +46,11 @@ std::vector<std::filesystem::path> files_of(const std::vector<std::string>& word
           entry.path().filename() != "groups.json")
         inside.push_back(entry.path());
     }
+    // Beside graphs of Chakra lie groups, collective algorithms and scripts.
+    const auto is_graph = [](const std::filesystem::path& file) {
+      return (file.extension() == ".gz" ? file.stem() : file).extension() == ".et";
+    };
+    if (std::any_of(inside.begin(), inside.end(), is_graph)) std::erase_if(inside, std::not_fn(is_graph));
     if (inside.empty()) throw ConfigError({{{word, 0, 0}, "", "the folder has no traces", "one file for each rank"}});
     std::sort(inside.begin(), inside.end());
     files.insert(files.end(), inside.begin(), inside.end());
@@ -53,18 +68,25 @@ std::string groups_of(const ReplayArguments& arguments) {
 
 void give(const ReplayArguments& arguments, const std::string& text, const std::string& json) {
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  if (!arguments.out.empty()) output::write_file(arguments.out, text);
   output::print(arguments.json == "-" ? json : text);
 }
 
 void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
   if (arguments.json != "-") output::check_file_place(arguments.json);
-  output::check_file_place(arguments.out);
+  output::check_folder_place(arguments.out);
+  if (!arguments.out.empty() && (!arguments.against.empty() || !arguments.scenario.empty()))
+    refuse_option("--out", "its page shows a replay", "neither --against nor --scenario");
+  output::check_file_place(arguments.scenario);
+  if (arguments.scenario.empty() && !arguments.said.empty())
+    refuse_option("--set", "there is no scenario to write", "--scenario");
+  if (!arguments.scenario.empty() && arguments.cluster.empty())
+    refuse_option("--scenario", "the machine of the job is not known", "--cluster, such as dgx-h100:4");
   const auto progress = progress_line();
   auto job = workloads::read_traces(files_of(arguments.traces), [&](double share) {
     if (progress) progress("reading", share);
   });
   if (const auto groups = groups_of(arguments); !groups.empty()) workloads::read_trace_groups(groups, job);
+  if (!arguments.collectives.empty()) workloads::name_collectives(arguments.collectives, job);
   if (!arguments.against.empty()) {
     const auto preparation = preparation::prepare_step(scenario::load_scenario(arguments.against));
     const auto& rank = job.ranks.front();
@@ -73,9 +95,24 @@ void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
     return give(arguments, output::against_text(rows, rank.rank, arguments.against),
                 output::against_json(rows, rank.rank, arguments.against));
   }
+  if (!arguments.scenario.empty()) {
+    const from_trace::FromTraceOptions options{arguments.cluster, parse_overrides(arguments.said), arguments.scenario};
+    const auto made = from_trace::scenario_of_trace(job, options, log);
+    if (progress) progress("done", 1);
+    output::write_file(arguments.scenario, made.yaml);
+    return give(arguments, output::from_trace_text(made, arguments.scenario),
+                output::from_trace_json(made, arguments.scenario));
+  }
   replay::ReplayOptions options;
-  options.data = arguments.data;
+  options.data = arguments.data.value_or(0);
   options.clock = arguments.clock;
+  options.keep_spans = !arguments.out.empty();
+  if (!arguments.longest_pause.empty()) {
+    const auto time = parse_seconds(arguments.longest_pause);
+    if (const auto* error = std::get_if<QuantityError>(&time))
+      refuse_option("--longest-pause", error->what, error->expected);
+    options.longest_pause = std::get<Seconds>(time);
+  }
   std::optional<CollectiveMachine> machine;
   if (!arguments.cluster.empty()) {
     machine.emplace(machine_named(arguments.cluster));
@@ -86,8 +123,16 @@ void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
   }
   const auto replay = replay_job(job, options, log);
   if (progress) progress("done", 1);
-  give(arguments, output::replay_text(job, replay, arguments.cluster),
-       output::replay_json(job, replay, arguments.cluster));
+  auto text = output::replay_text(job, replay, arguments.cluster);
+  const auto json = output::replay_json(job, replay, arguments.cluster);
+  if (!arguments.out.empty()) {
+    output::NewFiles files(arguments.out);
+    const std::filesystem::path folder = arguments.out;
+    files.write(folder / "result.json", json);
+    text += report::write_report(files, folder, report::replay_report(job, replay, arguments.cluster));
+    files.finish();
+  }
+  give(arguments, text, json);
 }
 
 }  // namespace
@@ -104,20 +149,37 @@ void add_replay(CommandLine& line, spdlog::logger& log) {
                  "the network for its collectives: NODE:NODES such as dgx-h100:4, or a scenario file; without it they "
                  "take what was recorded");
   command.option("--data", arguments->data, "another number of data-parallel ranks (of a trace of one rank)")
-      .not_negative();
+      .between(1, workloads::most_recorded_ranks);
   command.option("--clock", arguments->clock, "kernels run so many times as fast").between(0.01, 100.0);
   command.option("--groups", arguments->groups,
                  "JSON file with the ranks of groups that the traces only name: {\"0\": [0, 1]}; of a folder its "
                  "groups.json");
-  command.option("--against", arguments->against,
-                 "scenario file: list the first rank's collectives beside those that the scenario derives, instead of "
-                 "a replay");
+  command.option("--collectives", arguments->collectives,
+                 "YAML file: which kernels of the job's own library are collectives, and what they carry");
+  command.option("--longest-pause", arguments->longest_pause,
+                 "leave out longer pauses before kernels that nothing in the trace explains, such as 100us");
+  const auto against = command.option(
+      "--against", arguments->against,
+      "scenario file: list the first rank's collectives beside those that the scenario derives, instead of "
+      "a replay");
+  command
+      .option("--scenario", arguments->scenario,
+              "write a scenario of the job to this file, on the machine that --cluster names and with kernels as fast "
+              "as recorded, and show the residual of every class of kernels, instead of a replay")
+      .excludes(against);
+  command
+      .option("--set", arguments->said,
+              "with --scenario: a key that the trace does not tell, such as "
+              "model=llama-2-7b or batch.sequence_length=4096 (may be repeated)")
+      .repeatable();
   command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
-  command.option("--out", arguments->out, "also write the text to a file");
+  command.option("--out", arguments->out,
+                 "folder for report.html, with the lanes as recorded and as replayed, and result.json");
   command.footer(
       "Examples:\n  lockstep replay rank0.json.gz rank1.json.gz\n"
       "  lockstep replay traces --cluster dgx-h100:4 --json -\n"
-      "  lockstep replay rank0.json.gz --cluster dgx-h100:16 --data 128");
+      "  lockstep replay rank0.json.gz --cluster dgx-h100:16 --data 128\n"
+      "  lockstep replay rank0.json.gz --cluster dgx-h100:4 --scenario job.yaml");
   command.callback([arguments, &log] { replay_traces(*arguments, log); });
 }
 

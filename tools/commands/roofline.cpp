@@ -159,20 +159,24 @@ nlohmann::ordered_json json_of(const scenario::Scenario& scenario, const rooflin
   return json;
 }
 
-/// Nodes, graphs and pods: text and JSON.
+/// Nodes, graphs and pods.
 void run_on_a_network(const RooflineArguments& arguments, const scenario::Scenario& scenario, spdlog::logger& log) {
   const auto progress = progress_line();
   const auto study = roofline::study_network(scenario, log, [&](std::string_view stage, double fraction) {
     if (progress) progress(stage, fraction);
   });
   const auto json = output::json_lines(json_of(scenario, study));
+  std::string left_out;
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);
     files.write(std::filesystem::path(arguments.out) / "roofline.json", json);
+    write_picture(files, std::filesystem::path(arguments.out) / "exposed_by_tokens_per_chip",
+                  draw(output::exposed_plot(study)), arguments.png);
+    left_out = report::write_report(files, arguments.out, report::roofline_report(scenario, study));
     files.finish();
   }
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  output::print(arguments.json == "-" ? json : text_of(scenario, study));
+  output::print(arguments.json == "-" ? json : text_of(scenario, study) + left_out);
 }
 
 void run_roofline(const RooflineArguments& arguments, spdlog::logger& log) {
@@ -210,7 +214,8 @@ void add_roofline(CommandLine& line, spdlog::logger& log) {
   auto arguments = std::make_shared<RooflineArguments>();
   command.option("scenario", arguments->scenario, "scenario file (YAML)").required();
   command.option("--json", arguments->json, "write the study as JSON to a file, or to stdout with -");
-  command.option("--out", arguments->out, "folder for report.html, roofline.json and the two plots (SVG)");
+  command.option("--out", arguments->out,
+                 "folder for report.html, roofline.json and the plots (SVG): two of a torus, one of a network");
   command
       .flag("--png", arguments->png,
             "also write the pictures of --out as PNG (needs rsvg-convert, Debian's librsvg2-bin)")

@@ -10,6 +10,8 @@
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
+#include "tools/commands/fastest_plan.hpp"
+#include "tools/commands/given_scenario.hpp"
 #include "tools/commands/kept_to_the_end.hpp"
 #include "tools/output/elements/png.hpp"
 #include "tools/output/elements/table.hpp"
@@ -22,15 +24,15 @@
 #include "tools/report/run_report.hpp"
 #include "tools/trace/chakra_trace.hpp"
 #include "tools/trace/chrome_trace.hpp"
+#include "tools/trace/goal_text.hpp"
 #include "tools/trace/perfetto_trace.hpp"
 
 namespace lockstep::commands {
 namespace {
 
-struct RunArguments {
-  std::string scenario;
+struct RunArguments : ScenarioArguments {
   std::string out;
-  std::string chakra;
+  std::string chakra, goal;
   std::string json;
   std::string dump;
   std::string engine = "automatic";
@@ -40,7 +42,6 @@ struct RunArguments {
   bool sensitivity = false;
   bool png = false;
   std::int64_t rank = -1;
-  std::vector<std::string> overrides;
 };
 
 std::string blocks_text(const preparation::Preparation& preparation) {
@@ -110,27 +111,23 @@ bool dump(const std::string& what, std::int64_t rank, const scenario::Scenario& 
   return true;
 }
 
-std::string command_of(const RunArguments& arguments) {
-  std::string text = "lockstep run " + arguments.scenario;
-  for (const auto& replaced : arguments.overrides) text += " --set '" + replaced + "'";
+std::string command_of(const RunArguments& arguments, const GivenScenario& given) {
+  std::string text = "lockstep run " + given.arguments();
   if (arguments.engine != "automatic") text += " --engine " + arguments.engine;
   if (arguments.rank >= 0) text += " --rank " + std::to_string(arguments.rank);
   if (arguments.sensitivity) text += " --sensitivity";
   return visible(text + (arguments.no_fold ? " --no-fold" : ""));
 }
 
-std::string text_of(const std::string& file) {
-  std::ostringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return std::move(text).str();
-}
-
 void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   output::check_folder_place(arguments.out);
   output::check_folder_place(arguments.chakra);
+  output::check_file_place(arguments.goal);
   output::check_png_writer(arguments.png ? arguments.out : "");
   if (arguments.json != "-") output::check_file_place(arguments.json);
-  const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
+  GivenScenario given(arguments);
+  const auto plan_line = split_by_fastest_plan(given, log);
+  const auto scenario = given.load();
   SimulateOptions options;
   options.engine = engine::engine_named(arguments.engine);
   options.fold = !arguments.no_fold;
@@ -155,7 +152,7 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
     if (simulation.metrics.stages.size() > 1)
       write_picture(files, folder / "pipeline", output::pipeline_picture(scenario, simulation), arguments.png);
     left_out = report::write_report(
-        files, folder, report::run_report(scenario, simulation, {command_of(arguments), text_of(arguments.scenario)}));
+        files, folder, report::run_report(scenario, simulation, {command_of(arguments, given), given.text()}, faster));
     trace::write_perfetto_trace(files, folder / "trace.pftrace.gz", scenario, simulation, {16, arguments.trace_flows});
     if (arguments.trace_json)
       trace::write_chrome_trace(files, folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});
@@ -163,14 +160,19 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   }
   if (!arguments.chakra.empty()) {
     output::NewFiles files(arguments.chakra);
-    left_out += trace::write_chakra_trace(files, arguments.chakra, std::filesystem::path(arguments.scenario).stem(),
-                                          scenario, preparation::prepare_step(scenario));
+    left_out += trace::write_chakra_trace(files, arguments.chakra, std::filesystem::path(given.name()).stem(), scenario,
+                                          preparation::prepare_step(scenario));
+    files.finish();
+  }
+  if (!arguments.goal.empty()) {
+    output::NewFiles files;
+    left_out += trace::write_goal(files, arguments.goal, scenario, preparation::prepare_step(scenario), log);
     files.finish();
   }
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json());
-  output::print(arguments.json == "-"
-                    ? result_json(scenario, simulation, output::WallTimes::shown, faster)
-                    : output::summary(scenario, simulation) + output::what_twice_as_fast_brings(faster) + left_out);
+  output::print(arguments.json == "-" ? result_json(scenario, simulation, output::WallTimes::shown, faster)
+                                      : plan_line + output::summary(scenario, simulation) +
+                                            output::what_twice_as_fast_brings(faster) + left_out);
 }
 
 }  // namespace
@@ -178,7 +180,7 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
 void add_run(CommandLine& line, spdlog::logger& log) {
   auto command = line.command("run", "simulate one training step of a scenario");
   auto arguments = std::make_shared<RunArguments>();
-  command.option("scenario", arguments->scenario, "scenario file (YAML)").required();
+  add_scenario(command, *arguments);
   command.option("--out", arguments->out,
                  "folder for report.html, result.json, timeline.svg and trace.pftrace.gz (Perfetto)");
   command
@@ -187,8 +189,10 @@ void add_run(CommandLine& line, spdlog::logger& log) {
       .needs("--out");
   command.option("--chakra", arguments->chakra,
                  "folder for the step as Chakra's execution traces, one for each rank, with their groups.json");
+  command.option("--goal", arguments->goal,
+                 "file for the step as GOAL, which packet simulators read (LogGOPSim, ATLAHS): computations, sends and "
+                 "receives of all ranks");
   command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
-  command.option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)").repeatable();
   command.option("--dump", arguments->dump, "print one intermediate value instead of simulating")
       .one_of({"cluster", "mesh", "plan", "step", "program", "timeline"});
   add_engine_option(command, arguments->engine);
@@ -205,7 +209,8 @@ void add_run(CommandLine& line, spdlog::logger& log) {
   command.footer(
       "Examples:\n  lockstep run scenarios/llama3-70b-v5p.yaml\n"
       "  lockstep run scenarios/llama3-70b-v5p.yaml --set batch.sequences=4480 --out out/double\n"
-      "  lockstep run scenarios/llama3-70b-v5p.yaml --dump mesh");
+      "  lockstep run scenarios/llama3-70b-v5p.yaml --dump mesh\n"
+      "  lockstep run llama-3-70b --cluster h100:64 --batch-tokens 4M --sequence-length 8192");
   command.callback([arguments, &log] { run_scenario(*arguments, log); });
 }
 

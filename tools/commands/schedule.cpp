@@ -239,17 +239,6 @@ void compare(const ScheduleArguments& arguments) {
                     : comparison_text(rows, times_for(arguments, 1), *arguments.stages, *arguments.microbatches));
 }
 
-std::string list_text() {
-  output::Table table({"schedule", "placement", "V", "backward", "pairs", "what it is"});
-  table.align_left(5);
-  for (const workloads::Schedule& schedule : workloads::schedules()) {
-    table.add({std::string(schedule.name), std::string(name(schedule.placement)), std::to_string(schedule.usual_chunks),
-               schedule.splits_backward ? "split" : "whole", schedule.overlaps ? "yes" : "no",
-               std::string(schedule.summary)});
-  }
-  return table.to_string();
-}
-
 /// Options that contradict each other or are missing.
 void check_options(const ScheduleArguments& arguments) {
   if (arguments.csv == "-" && arguments.json == "-")
@@ -278,7 +267,7 @@ void check_options(const ScheduleArguments& arguments) {
 }
 
 void run_schedule(const ScheduleArguments& arguments) {
-  if (arguments.list) return output::print(list_text());
+  if (arguments.list) return output::print(schedule_list_text());
   check_options(arguments);
   output::check_folder_place(arguments.out);
   output::check_file_place(arguments.svg);
@@ -304,6 +293,17 @@ void run_schedule(const ScheduleArguments& arguments) {
 }
 
 }  // namespace
+
+std::string schedule_list_text() {
+  output::Table table({"schedule", "placement", "V", "backward", "pairs", "what it is"});
+  table.align_left(5);
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
+    table.add({std::string(schedule.name), std::string(name(schedule.placement)), std::to_string(schedule.usual_chunks),
+               schedule.splits_backward ? "split" : "whole", schedule.overlaps ? "yes" : "no",
+               std::string(schedule.summary)});
+  }
+  return table.to_string();
+}
 
 void add_schedule(CommandLine& line) {
   auto command = line.command("schedule", "make, verify, time and draw a pipeline schedule by itself");

@@ -21,7 +21,7 @@ namespace {
 
 struct ValidateArguments {
   std::vector<std::string> tables;
-  std::string data, json, model_of_time = "roofline", engine = "automatic", plot, scenarios, page, errors;
+  std::string data, json, model_of_time = "calibrated", engine = "automatic", plot, scenarios, page, errors;
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   bool families = false, leave_one_out = false;
 };

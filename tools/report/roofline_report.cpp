@@ -59,6 +59,31 @@ Json splits(const roofline::RooflineStudy& study) {
   return panel;
 }
 
+Json headline(const roofline::NetworkRoofline& study) {
+  const roofline::NetworkLevel* worst = nullptr;
+  for (const auto& level : study.levels) {
+    if (worst == nullptr || level.simulated > worst->simulated) worst = &level;
+  }
+  std::vector<Figure> figures{{"compute rate", study.flops.value(), "FLOP/s", "a chip", ""},
+                              {"tokens a chip", study.tokens_per_chip, "count", "in this batch", ""}};
+  if (worst == nullptr) return figures_panel("No level of the network is crossed", {}, figures);
+  const bool hides = study.tokens_per_chip > worst->simulated;
+  figures.push_back({"tokens a chip needed", worst->simulated, "count", worst->group, hides ? "good" : "bad"});
+  return figures_panel(std::string(hides ? "All communication hides behind compute" : "Communication is exposed") +
+                           "; most tokens a chip are needed by " + worst->group,
+                       {}, figures);
+}
+
+Json thresholds(const roofline::NetworkRoofline& study) {
+  Json rows = Json::array();
+  for (const auto& level : study.levels)
+    rows.push_back({level.group, level.bandwidth.value(), level.book, level.exact, level.simulated});
+  return table_panel(
+      "Communication hides above so many tokens a chip", "",
+      {{"of a layer", ""}, {"bandwidth", "B/s"}, {"book", "count"}, {"exact", "count"}, {"simulated", "count"}},
+      std::move(rows));
+}
+
 }  // namespace
 
 std::optional<std::string> roofline_report(const scenario::Scenario& scenario, const roofline::RooflineStudy& study) {
@@ -67,6 +92,14 @@ std::optional<std::string> roofline_report(const scenario::Scenario& scenario, c
   page.add(lines_panel(output::ratio_plot(study), page.data()));
   page.add(lines_panel(output::times_plot(study), page.data()));
   page.add(splits(study));
+  page.add(thresholds(study));
+  return page.html();
+}
+
+std::optional<std::string> roofline_report(const scenario::Scenario& scenario, const roofline::NetworkRoofline& study) {
+  ReportPage page("Roofline of " + scenario.name, output::model_text(scenario) + " on " + output::chips_text(scenario));
+  page.add(headline(study));
+  if (!study.levels.empty()) page.add(lines_panel(output::exposed_plot(study), page.data()));
   page.add(thresholds(study));
   return page.html();
 }

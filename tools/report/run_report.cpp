@@ -2,6 +2,7 @@
 
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/results/chip_kinds.hpp"
 #include "tools/output/results/critical_path_text.hpp"
 #include "tools/output/results/error_band_text.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
@@ -40,6 +41,8 @@ Json headline(const scenario::Scenario& scenario, const Simulation& simulation) 
   std::vector<std::string> remarks = {output::critical_path_line(metrics.critical_path, metrics.step_time)};
   if (const auto band = validation::error_band(scenario, simulation))
     remarks.push_back(output::band_text(*band, metrics.step_time));
+  if (auto kinds = output::chip_kinds_line(output::chip_kinds_of(simulation)); !kinds.empty())
+    remarks.push_back(std::move(kinds));
   if (auto draws = output::routing_draws_line(simulation); !draws.empty()) remarks.push_back(std::move(draws));
   if (auto help = output::what_would_help(simulation.elasticity); !help.empty()) remarks.push_back(std::move(help));
   return figures_panel(output::bound_text(metrics) + (memory.fits ? "" : "; does not fit in memory"), remarks, figures);
@@ -49,6 +52,16 @@ Json inputs(const scenario::Scenario& scenario, const Simulation& simulation) {
   Json rows = Json::array();
   for (const auto& [what, value] : output::inputs_of(scenario, simulation.preparation)) rows.push_back({what, value});
   return table_panel("Inputs", "", {{"what", ""}, {"value", ""}}, std::move(rows));
+}
+
+Json faster_panel(std::span<const sensitivity::FasterPart> faster) {
+  Json rows = Json::array();
+  for (const auto& part : faster)
+    rows.push_back({part.name, part.is_switch ? "switch" : "cable", part.alike, part.used, part.gain});
+  return table_panel("Cables and switches twice as fast",
+                     "What the step uses most. Parts that carry the same are made faster together.",
+                     {{"part", ""}, {"kind", ""}, {"alike", "count"}, {"used", "share"}, {"step shorter by", "share"}},
+                     std::move(rows));
 }
 
 Json reproduce(const Reproduction& reproduction) {
@@ -68,7 +81,8 @@ std::string subtitle(const scenario::Scenario& scenario, const Simulation& simul
 }  // namespace
 
 std::optional<std::string> run_report(const scenario::Scenario& scenario, const Simulation& simulation,
-                                      const Reproduction& reproduction) {
+                                      const Reproduction& reproduction,
+                                      std::span<const sensitivity::FasterPart> faster) {
   ReportPage page(scenario.name, subtitle(scenario, simulation));
   page.add(headline(scenario, simulation));
   page.add({{"panel", "timeline"},
@@ -79,6 +93,7 @@ std::optional<std::string> run_report(const scenario::Scenario& scenario, const 
   if (simulation.metrics.stages.size() > 1) page.add(bubbles_panel(scenario, simulation));
   page.add(critical_path_panel(simulation));
   if (!simulation.elasticity.empty()) page.add(sensitivity_panel(simulation));
+  if (!faster.empty()) page.add(faster_panel(faster));
   if (!scenario.replay)
     page.add(memory_panel(simulation, page.data()));  // weights of measured operations are not known
   if (auto network = network_panel(simulation, page.data())) page.add(std::move(*network));

@@ -1,8 +1,10 @@
 #pragma once
 /// The report of one simulated step.
+#include <span>
 #include <string>
 
 #include "sim/simulate.hpp"
+#include "sim/studies/sensitivity/faster_parts.hpp"
 #include "tools/report/page.hpp"
 
 namespace lockstep::report {
@@ -13,8 +15,10 @@ struct Reproduction {
   std::string scenario;  ///< the scenario file's text
 };
 
-/// HTML; nothing where the program was built without the page.
+/// HTML; nothing where the program was built without the page. `faster`: what cables and switches twice as fast bring;
+/// empty if not asked for.
 [[nodiscard]] std::optional<std::string> run_report(const scenario::Scenario& scenario, const Simulation& simulation,
-                                                    const Reproduction& reproduction);
+                                                    const Reproduction& reproduction,
+                                                    std::span<const sensitivity::FasterPart> faster = {});
 
 }  // namespace lockstep::report

@@ -32,7 +32,9 @@ constexpr std::size_t most_of_a_turn = 32;
 PointResult simulated(const Sweep& sweep, std::int64_t point, const SweepOptions& options, spdlog::logger& log,
                       preparation::KnownMachines& known) {
   const auto scenario = sweep.scenario_at(point);
-  const auto simulation = simulate(scenario, {options.engine, true, {}, options.keep_results}, log, known);
+  SimulateOptions wanted{options.engine, true, {}, options.keep_results};
+  wanted.explained = options.keep_results;
+  const auto simulation = simulate(scenario, wanted, log, known);
   PointResult result;
   result.outputs = outputs_of(scenario, simulation);
   if (options.keep_results) result.json = result_json(scenario, simulation, output::WallTimes::hidden);

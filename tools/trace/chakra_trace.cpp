@@ -4,9 +4,11 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tools/output/elements/json_lines.hpp"
 #include "tools/trace/proto_text.hpp"
+#include "tools/trace/step_of_ranks.hpp"
 
 namespace lockstep::trace {
 namespace {
@@ -14,9 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using program::ProgramOp;
 using workloads::CollectiveKind;
-using Ranks = std::vector<topologies::RankId>;
-
-constexpr std::int64_t most_nodes = 20'000'000;
+using Ranks = StepOfRanks::Ranks;
 
 enum NodeType : std::uint64_t { compute = 4, send = 5, receive = 6, collective = 7 };
 
@@ -75,35 +75,17 @@ void append_message(std::string& out, std::string_view message) {
 class Writing {
  public:
   Writing(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation)
-      : step_(preparation.step),
-        program_(lower_with_perturbations(scenario, preparation)),
-        position_of_rank_(program_.ranks()) {
-    const auto& cluster = *preparation.machine.cluster;
-    Indexed<topologies::DeviceId, topologies::RankId> position(cluster.devices());
-    for (topologies::RankId at = 0; at < cluster.devices(); ++at) position[cluster.device_at_position(at)] = at;
-    for (const auto rank : position_of_rank_.ids())
-      position_of_rank_[rank] = position[preparation.machine.mesh->device_of(rank)];
-    if (std::ssize(program_.ops) * program_.ranks() > most_nodes)
-      refuse("the step has more than 20 million operations of all ranks", "fewer ranks or microbatches");
-    group_of_rank_.resize(program_.communicators.size());
-    for (const auto id : program_.communicators.ids()) {
-      auto& groups = group_of_rank_[id];
-      groups.assign(program_.ranks(), -1);
-      for (collectives::GroupId group = 0; std::cmp_less(group, program_.communicators[id].groups.size()); ++group) {
-        for (const auto member : program_.communicators[id].groups[group].members) groups[member] = group;
-      }
-    }
-  }
+      : step_(preparation.step), ranks_(scenario, preparation, "--chakra"), program_(ranks_.program()) {}
 
-  [[nodiscard]] std::int32_t ranks() const { return program_.ranks(); }
-  [[nodiscard]] topologies::RankId number_of(topologies::RankId rank) const { return position_of_rank_[rank]; }
+  [[nodiscard]] std::int32_t ranks() const { return ranks_.ranks(); }
+  [[nodiscard]] topologies::RankId number_of(topologies::RankId rank) const { return ranks_.number_of(rank); }
 
   [[nodiscard]] std::string graph_of(topologies::RankId rank) {
     std::string version, graph;
     proto::append_bytes(version, 1, "0.0.4");
     append_message(graph, version);
     for (const auto id : program_.ops.ids()) {
-      if (takes_part(id, rank)) append_message(graph, node(id, rank));
+      if (ranks_.takes_part(id, rank)) append_message(graph, node(id, rank));
     }
     return graph;
   }
@@ -117,19 +99,12 @@ class Writing {
   }
 
   [[nodiscard]] std::string left_out() const {
-    const bool shares = std::any_of(program_.ops.begin(), program_.ops.end(),
-                                    [](const ProgramOp& op) { return op.shares_chip || op.launched > Seconds(0); });
-    return shares ? "Chakra's graphs hold neither the host's launches nor that kernels slow down beside collectives.\n"
-                  : "";
+    return ranks_.launches_or_shares()
+               ? "Chakra's graphs hold neither the host's launches nor that kernels slow down beside collectives.\n"
+               : "";
   }
 
  private:
-  [[nodiscard]] bool takes_part(program::ProgramOpId id, topologies::RankId rank) const {
-    const auto& op = program_.ops[id];
-    return op.kind == ProgramOp::Kind::compute ? program_.stage_of_rank[rank] == op.stage
-                                               : group_of_rank_[op.communicator][rank] >= 0;
-  }
-
   [[nodiscard]] std::string node(program::ProgramOpId id, topologies::RankId rank) {
     const auto& op = program_.ops[id];
     const auto& vertex = step_.op(op.vertex);
@@ -138,13 +113,11 @@ class Writing {
     proto::append_bytes(node, 2, vertex->name);
     proto::append_number(node, 3, type_of(op, vertex, rank));
     for (const auto before : op.predecessors) {
-      if (takes_part(before, rank)) proto::append_number(node, 5, static_cast<std::uint64_t>(before) + 1);
+      if (ranks_.takes_part(before, rank)) proto::append_number(node, 5, static_cast<std::uint64_t>(before) + 1);
     }
-    const bool timed = op.kind == ProgramOp::Kind::compute || vertex->given_time;
+    const bool timed = StepOfRanks::is_timed(op, vertex);
     if (timed) {
-      const Seconds time = op.kind == ProgramOp::Kind::compute
-                               ? program_.on_chip_of(rank, op).duration * program_.slowdown_of_rank[rank]
-                               : *vertex->given_time;
+      const Seconds time = ranks_.time_of(op, vertex, rank);
       proto::append_number(node, 7, static_cast<std::uint64_t>(std::llround(time.value() * 1e6)));
       append_real(node, "lockstep_seconds", time.value());
     }
@@ -168,21 +141,21 @@ class Writing {
 
   [[nodiscard]] std::uint64_t type_of(const ProgramOp& op, const workloads::StepOp& vertex,
                                       topologies::RankId rank) const {
-    if (op.kind == ProgramOp::Kind::compute || vertex->given_time) return compute;
+    if (StepOfRanks::is_timed(op, vertex)) return compute;
     if (!between_stages(vertex) || vertex->collective != CollectiveKind::point_to_point) return collective;
     return program_.stage_of_rank[rank] == vertex.stage ? send : receive;
   }
 
   void communicate(const ProgramOp& op, const workloads::StepOp& vertex, topologies::RankId rank, std::string& node) {
-    const auto& members = program_.communicators[op.communicator].groups[group_of_rank_[op.communicator][rank]].members;
+    const auto& members = ranks_.members(op, rank);
     Ranks group;
-    for (const auto member : members) group.push_back(position_of_rank_[member]);
+    for (const auto member : members) group.push_back(number_of(member));
     if (type_of(op, vertex, rank) != collective) {
-      const auto peer = position_of_rank_[members.front() == rank ? members.back() : members.front()];
+      const auto peer = number_of(members.front() == rank ? members.back() : members.front());
       const bool sends = type_of(op, vertex, rank) == send;
       append_number(node, "comm_size", 9, vertex->full_size.value());
-      append_number(node, "comm_src", 9, sends ? position_of_rank_[rank] : peer);
-      append_number(node, "comm_dst", 9, sends ? peer : position_of_rank_[rank]);
+      append_number(node, "comm_src", 9, sends ? number_of(rank) : peer);
+      append_number(node, "comm_dst", 9, sends ? peer : number_of(rank));
       append_number(node, "comm_tag", 9, op.vertex);
       return;
     }
@@ -200,20 +173,34 @@ class Writing {
   }
 
   const workloads::StepGraph& step_;
-  program::Program program_;
-  Indexed<topologies::RankId, topologies::RankId> position_of_rank_;
-  Indexed<program::CommunicatorId, Indexed<topologies::RankId, collectives::GroupId>> group_of_rank_;
+  StepOfRanks ranks_;
+  const program::Program& program_;
   std::map<Ranks, std::int32_t> groups_;
 };
+
+/// A folder with the graphs of other ranks would be read as one job.
+void refuse_other_graphs(const std::filesystem::path& folder, const std::set<std::filesystem::path>& written) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const auto& file = entry.path();
+    if (file.extension() == ".et" && !written.contains(file.filename()))
+      refuse("the folder has a graph of another step, " + file.filename().string(), "an empty folder, or a new one");
+  }
+}
 
 }  // namespace
 
 std::string write_chakra_trace(output::NewFiles& files, const std::filesystem::path& folder, const std::string& name,
                                const scenario::Scenario& scenario, const preparation::PreparedStep& preparation) {
   Writing writing(scenario, preparation);
-  for (topologies::RankId rank = 0; rank < writing.ranks(); ++rank) {
-    files.write(folder / (name + "." + std::to_string(writing.number_of(rank)) + ".et"), writing.graph_of(rank));
-  }
+  const auto file_of = [&](topologies::RankId rank) {
+    return std::filesystem::path(name + "." + std::to_string(writing.number_of(rank)) + ".et");
+  };
+  std::set<std::filesystem::path> written;
+  for (topologies::RankId rank = 0; rank < writing.ranks(); ++rank) written.insert(file_of(rank));
+  refuse_other_graphs(folder, written);
+  for (topologies::RankId rank = 0; rank < writing.ranks(); ++rank)
+    files.write(folder / file_of(rank), writing.graph_of(rank));
   files.write(folder / "groups.json", writing.groups_json());
   return writing.left_out();
 }

@@ -9,9 +9,10 @@ namespace lockstep::topologies {
 namespace {
 
 constexpr std::array precision_names{
-    std::pair{Precision::fp32, std::string_view("fp32")}, std::pair{Precision::bf16, std::string_view("bf16")},
-    std::pair{Precision::fp16, std::string_view("fp16")}, std::pair{Precision::fp8, std::string_view("fp8")},
-    std::pair{Precision::int8, std::string_view("int8")}, std::pair{Precision::fp4, std::string_view("fp4")}};
+    std::pair{Precision::fp32, std::string_view("fp32")},   std::pair{Precision::bf16, std::string_view("bf16")},
+    std::pair{Precision::fp16, std::string_view("fp16")},   std::pair{Precision::fp8, std::string_view("fp8")},
+    std::pair{Precision::int8, std::string_view("int8")},   std::pair{Precision::fp4, std::string_view("fp4")},
+    std::pair{Precision::mxfp8, std::string_view("mxfp8")}, std::pair{Precision::nvfp4, std::string_view("nvfp4")}};
 
 }  // namespace
 
@@ -36,18 +37,34 @@ Bytes element_size(Precision precision) {
     case Precision::fp16: return Bytes(2);
     case Precision::fp8: return Bytes(1);
     case Precision::int8: return Bytes(1);
-    case Precision::fp4: break;
+    case Precision::mxfp8: return Bytes(1);
+    case Precision::fp4:
+    case Precision::nvfp4: break;
   }
   throw InternalError("fp4 elements are half a byte and are not stored one by one");
 }
 
 double operand_bytes(Precision precision) {
-  return precision == Precision::fp4 ? 0.5 : static_cast<double>(element_size(precision).value());
+  switch (precision) {
+    case Precision::mxfp8: return 1 + 1.0 / 32;
+    case Precision::nvfp4: return 0.5 + 1.0 / 16;
+    case Precision::fp4: return 0.5;
+    case Precision::fp32:
+    case Precision::bf16:
+    case Precision::fp16:
+    case Precision::fp8:
+    case Precision::int8: break;
+  }
+  return static_cast<double>(element_size(precision).value());
 }
 
-bool is_narrow(Precision precision) { return precision == Precision::fp4 || has_8_bits(precision); }
+bool is_narrow(Precision precision) {
+  return precision == Precision::fp4 || precision == Precision::nvfp4 || has_8_bits(precision);
+}
 
-bool has_8_bits(Precision precision) { return precision == Precision::fp8 || precision == Precision::int8; }
+bool has_8_bits(Precision precision) {
+  return precision == Precision::fp8 || precision == Precision::int8 || precision == Precision::mxfp8;
+}
 
 bool WrapRule::wraps(int size) const {
   if (size < 3) return false;  // the wrap would double the link that is there already

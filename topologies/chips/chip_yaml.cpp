@@ -14,7 +14,7 @@ std::map<Precision, FlopsPerSecond> read_peaks(const YamlView& view) {
     if (const std::optional<Precision> precision = precision_named(key)) {
       peaks[*precision] = value.flops_per_second();
     } else {
-      value.problem("unknown precision", "one of fp32, bf16, fp16, fp8, int8, fp4");
+      value.problem("unknown precision", "one of fp32, bf16, fp16, fp8, int8, fp4, mxfp8, nvfp4");
     }
   }
   if (view.keys().empty()) view.problem("no peak given", "at least one precision, such as {bf16: 459 TFLOP/s}");

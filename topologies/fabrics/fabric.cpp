@@ -102,8 +102,6 @@ class ClusterCheck {
     }
     if (units != spec_.units) add("groups", "their nodes do not add up", "as many as the cluster has");
     if (spec_.halls > 1) add("halls", "nodes of several kinds have no halls", "one hall");
-    if (std::holds_alternative<GivenNetwork>(spec_.fabric.kind))
-      add("graph", "hosts of a graph have one kind of node", "a fabric");
   }
 
   void check(const NodeSpec& node, const std::string& prefix = "") {

@@ -10,26 +10,6 @@
 namespace lockstep::topologies {
 namespace {
 
-/// Cables side by side become one link of their summed rates. Equal rates are multiplied, so that the sum has no
-/// rounding of its own.
-class SummedCables {
- public:
-  void add(int count, BytesPerSecond rate, Seconds latency) {
-    cables_[rate] += count;
-    latency_ = std::max(latency_, latency);
-  }
-  [[nodiscard]] BytesPerSecond rate() const {
-    BytesPerSecond sum(0);
-    for (const auto& [rate, count] : cables_) sum += rate * static_cast<double>(count);
-    return sum;
-  }
-  [[nodiscard]] Seconds latency() const { return latency_; }
-
- private:
-  std::map<BytesPerSecond, std::int64_t> cables_;
-  Seconds latency_{0};
-};
-
 class Using {
  public:
   Using(const FabricSpec& spec, const GivenNetwork& keys, const EndCount& ends)
@@ -197,6 +177,17 @@ class Using {
 };
 
 }  // namespace
+
+void SummedCables::add(int count, BytesPerSecond rate, Seconds latency) {
+  cables_[rate] += count;
+  latency_ = std::max(latency_, latency);
+}
+
+BytesPerSecond SummedCables::rate() const {
+  BytesPerSecond sum(0);
+  for (const auto& [rate, count] : cables_) sum += rate * static_cast<double>(count);
+  return sum;
+}
 
 std::vector<HostId> hosts_of_units(const GivenNetwork& keys, int units) {
   if (!keys.hosts.empty()) return keys.hosts;

@@ -1,6 +1,7 @@
 #pragma once
 /// The part of a given network that routes between a cluster's NICs may use, as it is modelled: sprayed with groups of
 /// switches and one link for all cables between two of them, hashed with every switch and cable.
+#include <map>
 #include <string>
 #include <variant>
 
@@ -10,6 +11,19 @@
 namespace lockstep::topologies {
 
 using EndId = int;
+
+/// Cables side by side become one link of their summed rates. Equal rates are multiplied, so that the sum has no
+/// rounding of its own.
+class SummedCables {
+ public:
+  void add(int count, BytesPerSecond rate, Seconds latency);
+  [[nodiscard]] BytesPerSecond rate() const;
+  [[nodiscard]] Seconds latency() const { return latency_; }
+
+ private:
+  std::map<BytesPerSecond, std::int64_t> cables_;
+  Seconds latency_{0};
+};
 
 /// Between two groups of switches, as fast both ways; rates are as achieved.
 struct GroupLink {

@@ -144,12 +144,14 @@ bool is_adjacent_line(const DimensionGeometry& geometry) {
 
 }  // namespace
 
-std::vector<DimensionGeometry> group_geometry(const Cluster& cluster, const std::vector<Factor>& factors) {
+std::vector<DimensionGeometry> group_geometry(const Cluster& cluster, const std::vector<Factor>& factors,
+                                              BlockShape block) {
   std::vector<DimensionGeometry> dimensions;
   for (const Factor& factor : merged(factors)) {
     if (is_torus(cluster, factor)) dimensions.push_back(along_one_axis(cluster, factor));
   }
   twist(cluster, merged(factors), dimensions);
+  if (block == BlockShape::lines) return dimensions;
   if (std::count_if(dimensions.begin(), dimensions.end(), is_adjacent_line) != 2) return dimensions;
 
   const auto first = std::find_if(dimensions.begin(), dimensions.end(), is_adjacent_line);

@@ -22,7 +22,8 @@ struct DimensionGeometry {
 };
 
 /// The rings and lines that span the positions of `factors`, by physical axis of a torus.
-[[nodiscard]] std::vector<DimensionGeometry> group_geometry(const Cluster& cluster, const std::vector<Factor>& factors);
+[[nodiscard]] std::vector<DimensionGeometry> group_geometry(const Cluster& cluster, const std::vector<Factor>& factors,
+                                                            BlockShape block);
 
 /// The factors on axes that lie behind switches; those of one axis that continue each other as one.
 [[nodiscard]] std::vector<Factor> switched_factors(const Cluster& cluster, const std::vector<Factor>& factors);

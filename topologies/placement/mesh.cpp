@@ -132,19 +132,19 @@ std::vector<Factor> Mesh::factors(const std::string& axis_or_part) const {
 
 int Mesh::ranks() const { return static_cast<int>(device_of_rank_.size()); }
 
-GroupDimensions Mesh::dimensions(const std::vector<std::string>& axes) const {
+GroupDimensions Mesh::dimensions(const std::vector<std::string>& axes, BlockShape block) const {
   expect_known(*this, axes);
   GroupDimensions dimensions;
-  for (DimensionGeometry& geometry : group_geometry(*cluster_, factors_of(*this, axes, true))) {
+  for (DimensionGeometry& geometry : group_geometry(*cluster_, factors_of(*this, axes, true), block)) {
     dimensions.push_back(std::move(geometry.shape));
   }
   return dimensions;
 }
 
-std::vector<Group> Mesh::groups(const std::vector<std::string>& axes) const {
+std::vector<Group> Mesh::groups(const std::vector<std::string>& axes, BlockShape block) const {
   expect_known(*this, axes);
   const std::vector<Factor> inside = factors_of(*this, axes, true);
-  const std::vector<DimensionGeometry> geometry = group_geometry(*cluster_, inside);
+  const std::vector<DimensionGeometry> geometry = group_geometry(*cluster_, inside, block);
 
   // A dimension's lanes start where all other dimensions of the group put them, and in every pod that it spans.
   std::vector<std::vector<DeviceId>> origins;

@@ -76,6 +76,11 @@ struct Group {
   std::vector<Lane> lanes;      ///< every ring and line of every dimension, both directions
 };
 
+/// What becomes of exactly two adjacent (stride 1) lines of a group with an even number of members together. ring: they
+/// close into one ring through their block, along which data are gathered and reduced. lines: they stay two, so that
+/// an exchange has all links of the block.
+enum class BlockShape { ring, lines };
+
 class Mesh {
  public:
   /// Axes outermost first; together they use every position of every physical axis of the cluster.
@@ -93,14 +98,16 @@ class Mesh {
 
   /// The shape on the torus of every group whose members differ only along the given mesh axes, or parts of them;
   /// factors on axes behind switches (gpu, node, pod, hall) have no dimension. Whole wrapped axes and strided
-  /// remainders of wrapped axes are rings; a part of an axis, or an axis without wrap, is a line; exactly two adjacent
-  /// (stride 1) line factors with an even number of members close into one ring through the block. A twisted axis is a
-  /// ring where the group has all axes along which it is twisted, and else a line. Factors of one
-  /// physical axis that together make up a contiguous run are merged first. Factors of size 1 vanish.
-  [[nodiscard]] GroupDimensions dimensions(const std::vector<std::string>& axes) const;
+  /// remainders of wrapped axes are rings; a part of an axis, or an axis without wrap, is a line; two adjacent lines
+  /// are what `block` says. A twisted axis is a ring where the group has all axes along which it is twisted, and else a
+  /// line. Factors of one physical axis that together make up a contiguous run are merged first. Factors of size 1
+  /// vanish.
+  [[nodiscard]] GroupDimensions dimensions(const std::vector<std::string>& axes,
+                                           BlockShape block = BlockShape::ring) const;
   /// All groups along the given axes with their rings and lines as explicit links, in each of their pods. Each lane's
-  /// `dimension` indexes dimensions(axes).
-  [[nodiscard]] std::vector<Group> groups(const std::vector<std::string>& axes) const;
+  /// `dimension` indexes dimensions(axes, block).
+  [[nodiscard]] std::vector<Group> groups(const std::vector<std::string>& axes,
+                                          BlockShape block = BlockShape::ring) const;
 
   /// The shape of a group along one mesh axis, in words: "ring of 8 on x"; then the parts behind switches, "8 on gpu".
   /// Empty: a group of one.

@@ -89,7 +89,7 @@ Block prediction(const Model& model, const BlockOptions& options, bool owned) {
   writer.norm("embedding norm", "Pe", "Pn", stream, "Wpnorm2");
   writer.linear("hidden state and embedding", {"Ph", "Pn"}, "Pc", {"B", "T", "Dc"});
   writer.product("prediction projection", "Pc", "Wproj", {"Dc", "D"}, "Px", stream);
-  writer.layer(model.layer(model.layers - 1), "Px", "Pxnext");
+  writer.layer(prediction_layers(model).front(), "Px", "Pxnext");
   writer.norm("final norm", "Pxnext", "Pf", stream, "Wnormf");
   unembedding(writer, model, "Pf", "PLogits", owned);
   writer.add("main stream", {"X"}, "Xnext", stream);
@@ -101,13 +101,20 @@ std::string layer_name(const LayerSequence& layers, LayerKindId kind) {
   const auto& own = layers.kinds[kind];
   std::string name;
   for (const auto& other : layers.kinds) {
-    if (other.experts != own.experts) name = own.experts ? "expert " : "dense ";
+    if ((other.experts != own.experts || other.mlp != own.mlp) && own.mlp) name = own.experts ? "expert " : "dense ";
   }
   for (const auto& other : layers.kinds) {
     if (other.reach == own.reach) continue;
     name += own.reach == AttentionReach::full      ? "global "
             : own.reach == AttentionReach::sliding ? "sliding "
                                                    : "chunked ";
+    break;
+  }
+  for (const auto& other : layers.kinds) {
+    if (other.mixer == own.mixer && other.mlp == own.mlp && other.shared_index == own.shared_index) continue;
+    if (own.mixer == Mixer::recurrence) name += "recurrent ";
+    if (own.mixer == Mixer::attention) name += "attention ";
+    if (own.shared_index) name += "sharing ";
     break;
   }
   return name + "layer";
@@ -119,8 +126,10 @@ const BlockTensor& Block::activation(const std::string& wanted) const { return n
 const BlockTensor& Block::weight(const std::string& wanted) const { return named(weights, wanted); }
 
 NotExpanded why_not_expanded(const Model& model) {
-  if (model.indexer)
-    return {"attention to tokens that an indexer chooses is not simulated", "a model without one, such as deepseek-v3"};
+  if (prediction_layers(model).size() > 1)
+    return {"a prediction module of several layers is not simulated", "mtp_modules: 0, or a module of one layer"};
+  if (model.indexer && model.latent && model.latent->q_rank == 0)
+    return {"an indexer whose queries do not come out of a latent is not simulated", "latent_attention.q_rank"};
   return {};
 }
 
@@ -174,8 +183,29 @@ Sizes sizes_of(const Model& model, std::int64_t sequences, std::int64_t sequence
     sizes.dims["Hr"] = {latent.rope_head_size, true};
     sizes.dims["Hv"] = {latent.value_head_size, true};
   }
+  if (model.full_heads) {
+    sizes.dims["Kf"] = {model.full_heads->kv_heads, true, true};
+    sizes.dims["Hf"] = {model.full_heads->head_size, true};
+  }
+  if (model.indexer) {
+    const std::int64_t half_words = 2;
+    sizes.dims["Ni"] = {model.indexer->heads, true};
+    sizes.dims["Hi"] = {model.indexer->head_size, false};
+    sizes.dims["X"] = {half_words * std::min(model.indexer->top_k, sequence_length), false};
+  }
+  if (model.recurrence) {
+    const auto& recurrence = *model.recurrence;
+    sizes.dims["M"] = {recurrence.heads, true};
+    sizes.dims["G"] = {recurrence.key_heads, true};
+    sizes.dims["S"] = {recurrence.key_size, false};
+    sizes.dims["P"] = {recurrence.value_size, false};
+    sizes.dims["W"] = {recurrence.convolution, false};
+    sizes.dims["Rg"] = {recurrence.gate_rank, false};
+    sizes.dims["Rd"] = {recurrence.decay_rank, false};
+  }
   if (model.experts) {
     const auto& experts = *model.experts;
+    sizes.dims["De"] = {experts.latent, false};
     const auto routed =
         static_cast<double>(experts.per_token) * static_cast<double>(sequences) * static_cast<double>(sequence_length);
     sizes.dims["E"] = {experts.count, true};

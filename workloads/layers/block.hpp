@@ -5,8 +5,11 @@
 /// Transformer dimensions: B sequences of one microbatch, T sequence length, D d_model, N heads,
 /// K key-value heads, H head size, F d_ff, V vocabulary. Latent attention: Rq and Rk ranks of the query and key-value
 /// latents, Hn, Hr and Hv sizes of a head without position, with rotary position, and of a value. Experts: E experts,
-/// C token slots of each, Fe width of one, Fs width of the shared ones together. Prediction module: Dc = 2 D.
-/// Two-matmul model: B tokens of one microbatch, D, F.
+/// C token slots of each, Fe width of one, Fs width of the shared ones together, De numbers of a token that they read
+/// and write if not D. Prediction module: Dc = 2 D. Indexer: Ni heads of Hi, X half words for the tokens that one token
+/// sees (32 bits each). Recurrence: M heads with states of S x P, G heads of queries and keys, W taps of the
+/// convolution, Rg and Rd ranks of the gate and of the decay. Layers that see all tokens, where they differ: Kf heads
+/// of Hf. Two-matmul model: B tokens of one microbatch, D, F.
 #include <string>
 #include <vector>
 
@@ -27,6 +30,7 @@ enum class OpPart {
   other,
   norm,
   core_attention,
+  recurrence,         ///< the scan of a recurrence
   latent_projection,  ///< of latent attention: what is projected up from the latents
   mlp,
   mlp_activation,
@@ -36,15 +40,20 @@ enum class OpPart {
 
 struct BlockOp {
   enum class Kind {
-    matmul,       ///< inputs[0] * weight -> output
-    lookup,       ///< as matmul with one-hot tokens: same communication, no FLOPs, no gradient to its input
-    attention,    ///< inputs Q, K, V -> output
-    elementwise,  ///< all inputs -> output; memory bound
-    add,          ///< sum of the inputs -> output; its backward only hands the gradient on
-    dropout,      ///< inputs[0] -> output; keeps a mask of one byte per element
-    dispatch,     ///< tokens inputs[0] -> slots of their experts, under the scores inputs[1]
-    combine,      ///< slots inputs[0] -> tokens
-    loss          ///< inputs[0] -> nothing: its backward starts from nothing
+    matmul,     ///< inputs[0] * weight -> output
+    lookup,     ///< as matmul with one-hot tokens: same communication, no FLOPs, no gradient to its input
+    attention,  ///< inputs Q, K, V -> output
+    index,      ///< inputs: an indexer's queries, keys and weights of heads, then all that sparse_attention reads but
+                ///< the choice -> the tokens that each token sees
+    sparse_attention,  ///< inputs: queries for latents and for rotary keys, latents, rotary keys, and the choice if the
+                       ///< layer makes one -> output, as wide as the latents
+    scan,              ///< a recurrence: inputs queries, keys, values, decays and other gates -> output
+    elementwise,       ///< all inputs -> output; memory bound
+    add,               ///< sum of the inputs -> output; its backward only hands the gradient on
+    dropout,           ///< inputs[0] -> output; keeps a mask of one byte per element
+    dispatch,          ///< tokens inputs[0] -> slots of their experts, under the scores inputs[1]
+    combine,           ///< slots inputs[0] -> tokens
+    loss               ///< inputs[0] -> nothing: its backward starts from nothing
   };
   Kind kind;
   std::string name;
@@ -57,7 +66,11 @@ struct BlockOp {
   bool linear = false;  ///< elementwise: its backward reads nothing but its output's gradient
   bool rows_by_index =
       false;  ///< elementwise: also reads a row of weights for each of its own, where an index says (biases of experts)
-  LayerKind reach{};  ///< attention: which tokens see which
+  LayerKind reach{};        ///< attention: which tokens see which
+  std::int64_t top_k = 0;   ///< index and sparse_attention: tokens that one token sees at most
+  Recurrence recurrence{};  ///< scan
+  std::int64_t before = 0;  ///< elementwise: reads so many tokens before each of its own (a short convolution)
+  bool detached = false;    ///< product: its input gets no gradient
   int score_bytes =
       0;  ///< attention: bytes kept for the backward of every score; 0: scores never leave the chip's registers
 };

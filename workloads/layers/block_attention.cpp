@@ -9,45 +9,69 @@ using Kind = BlockOp::Kind;
 }  // namespace
 
 void BlockWriter::attention(const LayerKind& kind, const std::string& in, const std::string& out) {
-  if (model_.latent) {
-    latent_queries_keys_values(in);
+  const std::string value_size = model_.latent ? "Hv" : model_.has_full_heads(kind) ? "Hf" : "H";
+  const std::string suffix = model_.has_full_heads(kind) ? "f" : "";
+  const Dims values{"B", "T", "N", value_size};
+  if (model_.indexer && model_.latent) {
+    sparse_attention(kind, in);
   } else {
-    queries_keys_values(in);
+    if (model_.latent) {
+      latent_queries_keys_values(in);
+    } else {
+      queries_keys_values(in, kind);
+    }
+    activation("O" + suffix, values);
+    // Unfused: softmax and, with dropout, its mask of one byte and the scores after it.
+    const int scores = options_.fused_attention
+                           ? 0
+                           : options_.activation_bytes * (options_.dropout ? 2 : 1) + (options_.dropout ? 1 : 0);
+    op({.kind = Kind::attention,
+        .name = "attention",
+        .inputs = {"Q" + suffix, "K" + suffix, "V" + suffix},
+        .weight = "",
+        .output = "O" + suffix,
+        .part = OpPart::core_attention,
+        .reach = kind,
+        .score_bytes = scores});
   }
-  const std::string value_size = model_.latent ? "Hv" : "H";
-  activation("O", {"B", "T", "N", value_size});
-  // Unfused: softmax and, with dropout, its mask of one byte and the scores after it.
-  const int scores = options_.fused_attention
-                         ? 0
-                         : options_.activation_bytes * (options_.dropout ? 2 : 1) + (options_.dropout ? 1 : 0);
-  op({.kind = Kind::attention,
-      .name = "attention",
-      .inputs = {"Q", "K", "V"},
-      .weight = "",
-      .output = "O",
-      .part = OpPart::core_attention,
-      .reach = kind,
-      .score_bytes = scores});
-  product("attention output", "O", "Wo", {"N", value_size, "D"}, out, {"B", "T", "D"});
+  const std::string result = gated_output(in, "O" + suffix, values);
+  product("attention output", result, "Wo" + suffix, {"N", value_size, "D"}, out, {"B", "T", "D"});
   if (model_.parallel_residual) block_.activations.back().branch = true;
 }
 
-void BlockWriter::queries_keys_values(const std::string& in) {
-  const Dims queries{"B", "T", "N", "H"};
-  const Dims keys{"B", "T", "K", "H"};
-  std::string q = rotary() ? "Qp" : "Q";
-  std::string k = rotary() ? "Kp" : "K";
+std::string BlockWriter::gated_output(const std::string& in, const std::string& name, const Dims& dims) {
+  if (!model_.attention_gate) return name;
+  product("output gate projection", in, "Wog", {"D", dims[2], dims[3]}, "Og", dims);
+  nonlinear("output gate", {name, "Og"}, "Oz", dims, OpPart::other);
+  return "Oz";
+}
+
+/// Layers that see all tokens may have heads of their own, whose arrays have an f behind their name, and values that
+/// are the projected keys after a norm without weights.
+void BlockWriter::queries_keys_values(const std::string& in, const LayerKind& kind) {
+  const bool own = model_.has_full_heads(kind);
+  const std::string f = own ? "f" : "";
+  const std::string heads = "K" + f, size = "H" + f;
+  const Dims queries{"B", "T", "N", size};
+  const Dims keys{"B", "T", heads, size};
   const bool normed = model_.qk_norm != QkNorm::none;
-  product("query projection", in, "Wq", {"D", "N", "H"}, normed ? "Qu" : q, queries);
-  product("key projection", in, "Wk", {"D", "K", "H"}, normed ? "Ku" : k, keys);
-  product("value projection", in, "Wv", {"D", "K", "H"}, "V", keys);
+  const bool shared = own && model_.full_heads->values_are_keys;
+  const std::string q = rotary() ? "Qp" + f : "Q" + f, k = rotary() ? "Kp" + f : "K" + f;
+  const std::string projected = normed ? "Ku" + f : k;
+  product("query projection", in, "Wq" + f, {"D", "N", size}, normed ? "Qu" + f : q, queries);
+  product("key projection", in, "Wk" + f, {"D", heads, size}, projected, keys);
+  if (shared) {
+    nonlinear("value norm", {projected}, "V" + f, keys, OpPart::norm);
+  } else {
+    product("value projection", in, "Wv" + f, {"D", heads, size}, "V" + f, keys);
+  }
   if (normed) {
-    norm("query norm", "Qu", q, queries, "Wqnorm");
-    norm("key norm", "Ku", k, keys, "Wknorm");
+    norm("query norm", "Qu" + f, q, queries, "Wqnorm" + f);
+    norm("key norm", "Ku" + f, k, keys, "Wknorm" + f);
   }
   if (!rotary()) return;
-  linear("rotary position of queries", {q}, "Q", queries);
-  linear("rotary position of keys", {k}, "K", keys);
+  linear("rotary position of queries", {q}, "Q" + f, queries);
+  linear("rotary position of keys", {k}, "K" + f, keys);
 }
 
 /// arXiv 2405.04434, section 2.1: the rotary part of a key is one for all heads.

@@ -12,8 +12,11 @@ using Kind = BlockOp::Kind;
 
 void BlockWriter::experts(const std::string& in, const std::string& out) {
   const bool shared = model_.experts->shared > 0;
-  const std::string routed = shared ? out + "r" : out;
-  const Dims slots{"E", "C", "D"};
+  const bool latent = model_.experts->latent > 0;  // routed experts see a projection of the token
+  const std::string combined = shared ? out + "r" : out;
+  const std::string routed = latent ? out + "l" : combined;
+  const std::string width = latent ? "De" : "D";
+  const Dims slots{"E", "C", width};
   const Dims hidden{"E", "C", "Fe"};
   product("router", in, "Wrouter", {"D", "E"}, "Scores", {"B", "T", "E"});
   // Each slot gets its expert's bias, a row of as many numbers as it has itself.
@@ -30,31 +33,33 @@ void BlockWriter::experts(const std::string& in, const std::string& out) {
         .rows_by_index = true});
     return name + "b";
   };
+  if (latent) product("expert latent", in, "Wedl", {"D", "De"}, "Elt", {"B", "T", "De"});
   activation("Routed", slots);
   op({.kind = Kind::dispatch,
       .name = "dispatch to experts",
-      .inputs = {in, "Scores"},
+      .inputs = {latent ? "Elt" : in, "Scores"},
       .weight = "",
       .output = "Routed",
       .part = OpPart::experts});
   if (shared) mlp_hidden(in, "S", "Fs", "shared expert ");
   if (model_.gated)
-    product("expert gate projection", "Routed", "Wegate", {"E", "D", "Fe"}, "RGate", hidden, OpPart::experts);
-  product("expert up projection", "Routed", "Weup", {"E", "D", "Fe"}, "RUp", hidden, OpPart::experts);
+    product("expert gate projection", "Routed", "Wegate", {"E", width, "Fe"}, "RGate", hidden, OpPart::experts);
+  product("expert up projection", "Routed", "Weup", {"E", width, "Fe"}, "RUp", hidden, OpPart::experts);
   const auto gate = model_.gated ? biased("expert gate", "RGate", hidden) : std::string();
   const auto up = biased("expert up", "RUp", hidden);
   nonlinear("expert activation", model_.gated ? Dims{gate, up} : Dims{up}, "RZ", hidden, OpPart::expert_activation);
-  product("expert down projection", "RZ", "Wedown", {"E", "Fe", "D"}, "RY", slots, OpPart::experts);
+  product("expert down projection", "RZ", "Wedown", {"E", "Fe", width}, "RY", slots, OpPart::experts);
   const auto down = biased("expert down", "RY", slots);
   if (shared) mlp_down("S", "Fs", out + "s", "shared expert ");
-  activation(routed, {"B", "T", "D"});
+  activation(routed, {"B", "T", width});
   op({.kind = Kind::combine,
       .name = "combine experts",
       .inputs = {down},
       .weight = "",
       .output = routed,
       .part = OpPart::experts});
-  if (shared) add("sum of experts", {routed, out + "s"}, out, {"B", "T", "D"});
+  if (latent) product("token out of the expert latent", routed, "Weul", {"De", "D"}, combined, {"B", "T", "D"});
+  if (shared) add("sum of experts", {combined, out + "s"}, out, {"B", "T", "D"});
 }
 
 }  // namespace lockstep::workloads

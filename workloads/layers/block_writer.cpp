@@ -9,10 +9,17 @@ const BlockWriter::Dims stream{"B", "T", "D"};
 }  // namespace
 
 void BlockWriter::product(const std::string& what, const std::string& in, const std::string& weight_name,
-                          const Dims& weight_dims, const std::string& out, const Dims& out_dims, OpPart part) {
+                          const Dims& weight_dims, const std::string& out, const Dims& out_dims, OpPart part,
+                          bool detached) {
   weight(weight_name, weight_dims);
   activation(out, out_dims);
-  op({.kind = Kind::matmul, .name = what, .inputs = {in}, .weight = weight_name, .output = out, .part = part});
+  op({.kind = Kind::matmul,
+      .name = what,
+      .inputs = {in},
+      .weight = weight_name,
+      .output = out,
+      .part = part,
+      .detached = detached});
 }
 
 void BlockWriter::norm(const std::string& what, const std::string& in, const std::string& out, const Dims& dims,
@@ -53,9 +60,17 @@ void BlockWriter::add(const std::string& what, const Dims& in, const std::string
   op({.kind = Kind::add, .name = what, .inputs = in, .weight = "", .output = out});
 }
 
-/// Pre-norm decoder layer: X + attention(norm X), then + MLP(norm of that); with a parallel residual both read X.
+void BlockWriter::mixer(const LayerKind& kind, const std::string& in, const std::string& out) {
+  if (kind.mixer == Mixer::recurrence) {
+    recurrence(in, out);
+  } else {
+    attention(kind, in, out);
+  }
+}
+
+/// Pre-norm decoder layer: X + attention(norm X), then + MLP(norm of that); with a parallel residual both read X. A
+/// layer may have a recurrence in place of attention, or only one of the two parts.
 void BlockWriter::layer(const LayerKind& kind, const std::string& in, const std::string& out) {
-  norm("attention norm", in, "A", stream, "Wnorm1");
   const auto mlp = [&](const std::string& from) {
     if (kind.experts && model_.experts) {
       experts(from, "E");
@@ -63,8 +78,9 @@ void BlockWriter::layer(const LayerKind& kind, const std::string& in, const std:
       dense_mlp(from, "E", model_.parallel_residual);
     }
   };
-  if (model_.parallel_residual) {
-    attention(kind, "A", "Y");
+  if (model_.parallel_residual && kind.mixer != Mixer::none && kind.mlp) {
+    norm("attention norm", in, "A", stream, "Wnorm1");
+    mixer(kind, "A", "Y");
     const bool own_norm = model_.norms_per_layer > 1;
     if (own_norm) norm("mlp norm", in, "M", stream, "Wnorm2");
     mlp(own_norm ? "M" : "A");
@@ -72,11 +88,17 @@ void BlockWriter::layer(const LayerKind& kind, const std::string& in, const std:
     add("residual add", {in, after_branch("block", "S")}, out, stream);
     return;
   }
-  attention(kind, "A", "Y");
-  add("residual add", {in, after_branch("attention", "Y")}, "R", stream);
-  norm("mlp norm", "R", "M", stream, "Wnorm2");
+  std::string main = in;
+  if (kind.mixer != Mixer::none) {
+    norm("attention norm", in, "A", stream, "Wnorm1");
+    mixer(kind, "A", "Y");
+    main = kind.mlp ? "R" : out;
+    add("residual add", {in, after_branch("attention", "Y")}, main, stream);
+  }
+  if (!kind.mlp) return;
+  norm("mlp norm", main, "M", stream, "Wnorm2");
   mlp("M");
-  add("residual add", {"R", after_branch("mlp", "E")}, out, stream);
+  add("residual add", {main, after_branch("mlp", "E")}, out, stream);
 }
 
 std::string BlockWriter::after_branch(const std::string& what, const std::string& name) {

@@ -24,7 +24,7 @@ class BlockWriter {
     block_.weights.push_back({name, dims, tied});
   }
   void product(const std::string& what, const std::string& in, const std::string& weight_name, const Dims& weight_dims,
-               const std::string& out, const Dims& out_dims, OpPart part = OpPart::other);
+               const std::string& out, const Dims& out_dims, OpPart part = OpPart::other, bool detached = false);
   /// Over the last dimension; a weightless norm (OLMo) has no weight tensor.
   void norm(const std::string& what, const std::string& in, const std::string& out, const Dims& dims,
             const std::string& weight_name);
@@ -40,15 +40,24 @@ class BlockWriter {
 
  private:
   void attention(const LayerKind& kind, const std::string& in, const std::string& out);
-  void queries_keys_values(const std::string& in);
+  void queries_keys_values(const std::string& in, const LayerKind& kind);
   void latent_queries_keys_values(const std::string& in);
+  void sparse_attention(const LayerKind& kind, const std::string& in);
+  /// Leaves the choice in `Chosen`.
+  void index(const std::string& in);
+  /// What leaves attention, `name`, under a gate out of the layer's input; its own name without one.
+  std::string gated_output(const std::string& in, const std::string& name, const Dims& dims);
+  void recurrence(const std::string& in, const std::string& out);
+  void convolution(const std::string& what, const std::string& in, const std::string& out, const Dims& dims,
+                   const std::string& weight_name);
+  void mixer(const LayerKind& kind, const std::string& in, const std::string& out);
   void dense_mlp(const std::string& in, const std::string& out, bool branch_output);
   void mlp_hidden(const std::string& in, const std::string& letter, const std::string& width, const std::string& what);
   void mlp_down(const std::string& letter, const std::string& width, const std::string& out, const std::string& what);
   void experts(const std::string& in, const std::string& out);
   /// The tensor that is added to the residual stream: `name` itself, or the result of a norm and a dropout on it.
   std::string after_branch(const std::string& what, const std::string& name);
-  [[nodiscard]] bool rotary() const { return model_.learned_positions == 0; }
+  [[nodiscard]] bool rotary() const { return model_.rotary && model_.learned_positions == 0; }
 
   const Model& model_;
   const BlockOptions& options_;

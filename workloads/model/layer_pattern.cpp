@@ -16,6 +16,10 @@ Indexed<LayerId, LayerKind>& listed_kinds(Model& model) {
 void spread_window(const WindowRule& rule, Model& model) {
   std::int64_t index = 0;
   for (LayerKind& kind : listed_kinds(model)) {
+    if (kind.mixer != Mixer::attention) {
+      ++index;
+      continue;
+    }
     const bool full = index < rule.full_first || (rule.full_every > 0 && (index + 1) % rule.full_every == 0);
     kind.reach = full ? AttentionReach::full : rule.reach;
     kind.span = full ? 0 : rule.span;
@@ -27,15 +31,56 @@ std::int64_t spread_experts(const std::function<bool(std::int64_t)>& here, Model
   std::int64_t index = 0;
   std::int64_t count = 0;
   for (LayerKind& kind : listed_kinds(model)) {
-    kind.experts = here(index++);
+    kind.experts = here(index++) && kind.mlp;
     if (kind.experts) ++count;
   }
   return count;
 }
 
+std::vector<LayerKind> layers_of_letters(std::string_view letters) {
+  std::vector<LayerKind> kinds;
+  for (const char letter : letters) {
+    LayerKind kind;
+    switch (letter) {
+      case 'M': kind.mixer = Mixer::recurrence; break;
+      case '*': break;
+      case '-':
+      case 'E': kind.mixer = Mixer::none; break;
+      default: return {};
+    }
+    kind.mlp = kind.mixer == Mixer::none;
+    kind.experts = letter == 'E';
+    kinds.push_back(kind);
+  }
+  return kinds;
+}
+
+std::vector<LayerKind> prediction_of_letters(std::string_view letters) {
+  std::vector<LayerKind> layers;
+  for (const LayerKind& kind : layers_of_letters(letters)) {
+    if (kind.mixer == Mixer::none && !layers.empty() && !layers.back().mlp) {
+      layers.back().mlp = true;
+      layers.back().experts = kind.experts;
+    } else {
+      layers.push_back(kind);
+    }
+  }
+  return layers;
+}
+
+void spread_recurrence(const std::function<bool(std::int64_t)>& attends, Model& model) {
+  std::int64_t index = 0;
+  for (LayerKind& kind : listed_kinds(model)) kind.mixer = attends(index++) ? Mixer::attention : Mixer::recurrence;
+}
+
+void spread_index(const std::function<bool(std::int64_t)>& own, Model& model) {
+  std::int64_t index = 0;
+  for (LayerKind& kind : listed_kinds(model)) kind.shared_index = !own(index++);
+}
+
 bool has_dense_layer(const Model& model) {
   return model.layer_kinds.empty() || std::any_of(model.layer_kinds.begin(), model.layer_kinds.end(),
-                                                  [](const auto& kind) { return !kind.experts; });
+                                                  [](const auto& kind) { return kind.mlp && !kind.experts; });
 }
 
 void drop_plain_layer_kinds(Model& model) {

@@ -1,46 +1,21 @@
 #include "workloads/model/model.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
+
+#include "workloads/model/model_weights_private.hpp"
 
 namespace lockstep::workloads {
 namespace {
 
-constexpr std::int64_t when(bool condition, std::int64_t value) { return condition ? value : 0; }
-
-/// Q and O are D x NH, K and V are D x KH; latent queries, keys and values go down to a rank and up again.
-std::int64_t attention_weights(const Model& model) {
-  if (!model.attention) return 0;
-  if (!model.latent) return 2 * model.d_model * model.head_size * (model.heads + model.kv_heads);
-  const LatentAttention& latent = *model.latent;
-  const std::int64_t query_width = model.heads * (latent.nope_head_size + latent.rope_head_size);
-  const std::int64_t query =
-      latent.q_rank > 0 ? latent.q_rank * (model.d_model + query_width) : model.d_model * query_width;
-  const std::int64_t key_value = model.d_model * (latent.kv_rank + latent.rope_head_size) +
-                                 latent.kv_rank * model.heads * (latent.nope_head_size + latent.value_head_size);
-  return query + key_value + model.heads * latent.value_head_size * model.d_model;
-}
-
-/// Queries from the latent, one key shared by all heads, and a weight for each head.
-std::int64_t indexer_weights(const Model& model) {
-  if (!model.indexer) return 0;
-  const SparseIndexer& indexer = *model.indexer;
-  const std::int64_t query_input = model.latent && model.latent->q_rank > 0 ? model.latent->q_rank : model.d_model;
-  return query_input * indexer.heads * indexer.head_size + model.d_model * (indexer.head_size + indexer.heads);
-}
-
 /// Biases of latent attention stand where the width is not yet that of the heads.
-std::int64_t attention_biases(const Model& model) {
-  if (!model.attention) return 0;
+std::int64_t attention_biases(const Model& model, const LayerKind& kind) {
+  const HeadSizes size = head_sizes(model, kind);
+  const std::int64_t kv_heads = model.has_full_heads(kind) ? model.full_heads->kv_heads : model.kv_heads;
   const std::int64_t qkv = model.latent ? model.latent->q_rank + model.latent->kv_rank + model.latent->rope_head_size
-                                        : model.head_size * (model.heads + 2 * model.kv_heads);
+                                        : size.query * (model.heads + 2 * kv_heads);
   return when(model.qkv_bias, qkv) + when(model.attention_output_bias, model.d_model) +
          when(model.attention_sinks, model.heads);
-}
-
-/// Up and down are D x width; so is the gate.
-std::int64_t mlp_weights(const Model& model, std::int64_t width) {
-  return (model.gated ? 3 : 2) * model.d_model * width;
 }
 
 std::int64_t mlp_biases(const Model& model, std::int64_t width) {
@@ -58,50 +33,44 @@ std::int64_t norm_width(const Model& model) {
 }
 
 /// Norms inside attention: of queries and keys, of the latents, and the indexer's layer norm.
-std::int64_t inner_norms(const Model& model) {
+std::int64_t inner_norms(const Model& model, const LayerKind& kind) {
+  const std::int64_t head_size = head_sizes(model, kind).query;
   std::int64_t weights = 0;
-  if (model.qk_norm == QkNorm::per_head) weights += 2 * model.head_size;
-  if (model.qk_norm == QkNorm::full_width) weights += model.head_size * (model.heads + model.kv_heads);
+  if (model.qk_norm == QkNorm::per_head) weights += 2 * head_size;
+  if (model.qk_norm == QkNorm::full_width) weights += head_size * (model.heads + model.kv_heads);
   if (model.latent) weights += model.latent->q_rank + model.latent->kv_rank;
-  if (model.indexer) weights += 2 * model.indexer->head_size;
+  if (model.indexer && !kind.shared_index) weights += 2 * model.indexer->head_size;
   return weights;
 }
 
-/// Weights that one token is multiplied with in a layer.
-std::int64_t passed_weights(const Model& model, const LayerKind& kind) {
-  const std::int64_t attention = attention_weights(model) + indexer_weights(model);
-  if (!kind.experts || !model.experts) return attention + mlp_weights(model, model.d_ff);
+void count_mixer(const Model& model, const LayerKind& kind, LayerParameters& count) {
+  if (!model.attention || kind.mixer == Mixer::none) return;
+  if (kind.mixer == Mixer::attention) {
+    count.attention = attention_weights(model, kind) + attention_biases(model, kind) + indexer_weights(model, kind);
+    count.norms += inner_norms(model, kind);
+  } else if (model.recurrence) {
+    count.recurrence = recurrence_matrices(*model.recurrence, model.d_model) + recurrence_vectors(*model.recurrence);
+    count.norms += recurrence_norm(*model.recurrence);
+  }
+}
+
+void count_experts(const Model& model, LayerParameters& count) {
   const Experts& experts = *model.experts;
-  return attention + model.d_model * experts.count + experts.per_token * mlp_weights(model, experts.width) +
-         experts.shared * mlp_weights(model, experts.shared_width) + when(experts.shared_gate, model.d_model);
+  const std::int64_t expert = expert_weights(model) + when(experts.biases, mlp_biases(model, experts.width));
+  count.routed_experts = experts.count * expert;
+  count.active_experts = experts.per_token * expert;
+  count.shared_experts =
+      experts.shared * mlp_weights(model, experts.shared_width) + when(experts.shared_gate, model.d_model);
+  count.router = experts.count * (model.d_model + when(experts.biases, 1)) + expert_latent_weights(model);
+  count.score_bias = when(experts.score_bias, experts.count);
 }
 
-/// Tokens that one of `tokens` sees on average.
-double seen(AttentionReach reach, double span, double tokens, bool causal) {
-  const double half = causal ? 0.5 : 1.0;
-  if (reach == AttentionReach::full || span >= tokens) return tokens * half;
-  // The first `span` tokens see half of them, the others all.
-  if (reach == AttentionReach::sliding) return causal ? span * (1.0 - span / (2.0 * tokens)) : span;
-  const double last = std::fmod(tokens, span);
-  return ((tokens - last) * span + last * last) / tokens * half;
-}
-
-/// Scores and values of one layer, with the indexer's scores.
-double attention_flops(const Model& model, const LayerKind& kind, double tokens, bool causal) {
-  if (!model.attention) return 0.0;
-  const std::int64_t value_size = model.latent ? model.latent->value_head_size : model.head_size;
-  const double width = static_cast<double>(model.heads * (model.head_size + value_size));
-  if (!model.indexer) return 2.0 * seen(kind.reach, static_cast<double>(kind.span), tokens, causal) * width;
-  const double chosen = seen(AttentionReach::sliding, static_cast<double>(model.indexer->top_k), tokens, causal);
-  const double scored = seen(AttentionReach::full, 0.0, tokens, causal);
-  return 2.0 * (chosen * width + scored * static_cast<double>(model.indexer->heads * model.indexer->head_size));
-}
+constexpr std::array summed_parts{
+    &LayerParameters::attention,      &LayerParameters::recurrence,     &LayerParameters::mlp,
+    &LayerParameters::routed_experts, &LayerParameters::active_experts, &LayerParameters::shared_experts,
+    &LayerParameters::router,         &LayerParameters::norms,          &LayerParameters::score_bias};
 
 }  // namespace
-
-double attended_tokens(const LayerKind& kind, double tokens, bool causal) {
-  return seen(kind.reach, static_cast<double>(kind.span), tokens, causal);
-}
 
 LayerSequence layer_sequence(const Model& model) {
   LayerSequence sequence;
@@ -119,23 +88,22 @@ LayerSequence layer_sequence(const Model& model) {
   return sequence;
 }
 
+std::vector<LayerKind> prediction_layers(const Model& model) {
+  if (!model.mtp_layers.empty() || model.layers == 0) return model.mtp_layers;
+  return {model.layer(model.layers - 1)};
+}
+
 LayerParameters count_layer(const Model& model, const LayerKind& kind) {
   LayerParameters count;
-  count.attention = attention_weights(model) + attention_biases(model) + indexer_weights(model);
-  count.norms = model.norms_per_layer * norm_width(model) + inner_norms(model);
-  if (!kind.experts || !model.experts) {
+  const bool both = kind.mixer != Mixer::none && kind.mlp;
+  count.norms = (both ? model.norms_per_layer : model.norms_per_layer / 2) * norm_width(model);
+  count_mixer(model, kind, count);
+  if (!kind.mlp) return count;
+  if (kind.experts && model.experts) {
+    count_experts(model, count);
+  } else {
     count.mlp = mlp_weights(model, model.d_ff) + when(model.mlp_bias, mlp_biases(model, model.d_ff));
-    return count;
   }
-  const Experts& experts = *model.experts;
-  const std::int64_t expert =
-      mlp_weights(model, experts.width) + when(experts.biases, mlp_biases(model, experts.width));
-  count.routed_experts = experts.count * expert;
-  count.active_experts = experts.per_token * expert;
-  count.shared_experts =
-      experts.shared * mlp_weights(model, experts.shared_width) + when(experts.shared_gate, model.d_model);
-  count.router = experts.count * (model.d_model + when(experts.biases, 1));
-  count.score_bias = when(experts.score_bias, experts.count);
   return count;
 }
 
@@ -149,41 +117,34 @@ ParameterCount count_parameters(const Model& model) {
   const LayerSequence sequence = layer_sequence(model);
   for (const LayerKindId i : sequence.kinds.ids()) {
     const LayerParameters layer = count_layer(model, sequence.kinds[i]);
-    for (const auto part : {&LayerParameters::attention, &LayerParameters::mlp, &LayerParameters::routed_experts,
-                            &LayerParameters::active_experts, &LayerParameters::shared_experts,
-                            &LayerParameters::router, &LayerParameters::norms, &LayerParameters::score_bias}) {
-      sum.*part += sequence.counts[i] * layer.*part;
-    }
+    for (const auto part : summed_parts) sum.*part += sequence.counts[i] * layer.*part;
   }
   if (model.mtp_modules > 0 && model.layers > 0) {
-    const LayerParameters layer = count_layer(model, model.layer(model.layers - 1));
-    sum.mtp = model.mtp_modules * (layer.total() + 3 * norm_width(model) + 2 * model.d_model * model.d_model);
-    sum.score_bias += model.mtp_modules * layer.score_bias;
+    sum.mtp = model.mtp_modules * (3 * norm_width(model) + 2 * model.d_model * model.d_model);
+    for (const LayerKind& kind : prediction_layers(model)) {
+      const LayerParameters layer = count_layer(model, kind);
+      sum.mtp += model.mtp_modules * layer.total();
+      sum.score_bias += model.mtp_modules * layer.score_bias;
+    }
   }
   return sum;
 }
 
-double forward_flops_per_token(const Model& model, std::int64_t sequence_length, bool causal) {
-  double flops = 2.0 * static_cast<double>(model.vocabulary * model.d_model);
-  const LayerSequence sequence = layer_sequence(model);
-  for (const LayerKindId i : sequence.kinds.ids()) {
-    const LayerKind& kind = sequence.kinds[i];
-    const double layer = 2.0 * static_cast<double>(passed_weights(model, kind)) +
-                         attention_flops(model, kind, static_cast<double>(sequence_length), causal);
-    flops += static_cast<double>(sequence.counts[i]) * layer;
+std::int64_t kv_width(const Model& model, const LayerKind& kind) {
+  if (!model.attention || kind.mixer != Mixer::attention) return 0;
+  if (model.has_full_heads(kind)) {
+    return (model.full_heads->values_are_keys ? 1 : 2) * model.full_heads->kv_heads * model.full_heads->head_size;
   }
-  return flops;
-}
-
-Flops model_flops(const Model& model, std::int64_t sequences, std::int64_t sequence_length, bool causal) {
-  return Flops(3 * forward_flops_per_token(model, sequence_length, causal) *
-               static_cast<double>(sequences * sequence_length));
-}
-
-std::int64_t kv_width(const Model& model) {
-  if (!model.attention) return 0;
   if (!model.latent) return 2 * model.kv_heads * model.head_size;
-  return model.latent->kv_rank + model.latent->rope_head_size + (model.indexer ? model.indexer->head_size : 0);
+  const bool own_index = model.indexer && !kind.shared_index;
+  return model.latent->kv_rank + model.latent->rope_head_size + (own_index ? model.indexer->head_size : 0);
+}
+
+std::int64_t kv_width_of_layers(const Model& model) {
+  const LayerSequence sequence = layer_sequence(model);
+  std::int64_t width = 0;
+  for (const LayerKindId i : sequence.kinds.ids()) width += sequence.counts[i] * kv_width(model, sequence.kinds[i]);
+  return width;
 }
 
 }  // namespace lockstep::workloads

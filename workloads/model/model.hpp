@@ -10,6 +10,7 @@
 
 #include "sim/core/indexed.hpp"
 #include "sim/core/yaml_view.hpp"
+#include "workloads/model/recurrence.hpp"
 
 namespace lockstep::workloads {
 
@@ -23,11 +24,17 @@ enum class QkNorm { none, per_head, full_width };
 /// full: all tokens; sliding: the last `span`; chunked: those of the own chunk of `span`
 enum class AttentionReach { full, sliding, chunked };
 
+/// What brings tokens together in a layer. none: the layer is an MLP alone
+enum class Mixer { attention, recurrence, none };
+
 /// In what the layers of one model differ.
 struct LayerKind {
   AttentionReach reach = AttentionReach::full;
   std::int64_t span = 0;  ///< tokens of the window or chunk; 0 with full
   bool experts = false;   ///< experts in place of the dense MLP
+  Mixer mixer = Mixer::attention;
+  bool mlp = true;            ///< false: the layer ends with its mixer
+  bool shared_index = false;  ///< with an indexer: sees the tokens that the layer before chose, and has none itself
 
   friend bool operator==(const LayerKind&, const LayerKind&) = default;
 };
@@ -44,13 +51,23 @@ struct LatentAttention {
   friend bool operator==(const LatentAttention&, const LatentAttention&) = default;
 };
 
-/// Scores all tokens with small heads and lets the latent attention see the top_k best (DeepSeek-V3.2).
+/// Scores all tokens with small heads and lets the latent attention see the top_k best (DeepSeek-V3.2, arXiv
+/// 2512.02556). All heads then attend to the same latents, without keys and values of their own.
 struct SparseIndexer {
   std::int64_t heads = 0;
   std::int64_t head_size = 0;
   std::int64_t top_k = 0;
 
   friend bool operator==(const SparseIndexer&, const SparseIndexer&) = default;
+};
+
+/// Heads of the layers that see all tokens, in models where these differ from those with a window (Gemma 4).
+struct FullHeads {
+  std::int64_t kv_heads = 0;
+  std::int64_t head_size = 0;
+  bool values_are_keys = false;  ///< no projection of values: they are the keys before norm and position
+
+  friend bool operator==(const FullHeads&, const FullHeads&) = default;
 };
 
 /// Mixture of experts of the layers that have one; each expert is an MLP like the dense one.
@@ -65,6 +82,7 @@ struct Experts {
   bool score_bias = false;            ///< E balancing numbers beside the router, no parameters of the model
   std::int64_t groups = 1;            ///< node-limited routing: experts lie in groups,
   std::int64_t groups_per_token = 1;  ///< and a token's k experts in this many of them
+  std::int64_t latent = 0;            ///< routed experts read and write so many numbers instead of D; 0: D
 
   friend bool operator==(const Experts&, const Experts&) = default;
 };
@@ -93,15 +111,23 @@ struct Model {
   bool final_norm = true;
   std::int64_t learned_positions = 0;  ///< rows of a learned position table
   QkNorm qk_norm = QkNorm::none;
-  bool attention_sinks = false;    ///< one learned number per head beside the scores
-  bool parallel_residual = false;  ///< attention and MLP both read the layer's input
+  bool attention_sinks = false;         ///< one learned number per head beside the scores
+  bool attention_gate = false;          ///< a projection of the layer's input scales what attention gives
+  bool rotary = true;                   ///< attention turns queries and keys by position, unless positions are learned
+  bool parallel_residual = false;       ///< attention and MLP both read the layer's input
+  std::optional<FullHeads> full_heads;  ///< never with latent
   std::optional<LatentAttention> latent;
   std::optional<SparseIndexer> indexer;  ///< only with latent
+  std::optional<Recurrence> recurrence;  ///< of the layers that have one
   std::optional<Experts> experts;
   std::int64_t mtp_modules = 0;  ///< multi-token prediction: layers beside the model, see ParameterCount::mtp
   Indexed<LayerId, LayerKind> layer_kinds;  ///< empty: all have full attention and the dense MLP
+  std::vector<LayerKind> mtp_layers;        ///< of one prediction module; empty: one like the last layer
 
   [[nodiscard]] LayerKind layer(LayerId index) const { return layer_kinds.empty() ? LayerKind{} : layer_kinds[index]; }
+  [[nodiscard]] bool has_full_heads(const LayerKind& kind) const {
+    return full_heads && kind.reach == AttentionReach::full;
+  }
   friend bool operator==(const Model&, const Model&) = default;
 };
 
@@ -116,6 +142,7 @@ struct LayerSequence {
 /// Parameters of one layer, or of several, by part.
 struct LayerParameters {
   std::int64_t attention = 0;       ///< D N H + 2 D K H + N H D (+ biases, sinks), or the latent matrices (+ indexer)
+  std::int64_t recurrence = 0;      ///< its matrices, convolution and numbers of each head
   std::int64_t mlp = 0;             ///< dense: 3 D F gated, else 2 D F (+ biases)
   std::int64_t routed_experts = 0;  ///< all E
   std::int64_t active_experts = 0;  ///< the k of them that a token passes
@@ -124,7 +151,7 @@ struct LayerParameters {
   std::int64_t norms = 0;       ///< D each, 2 D with bias; of queries, keys and latents too
   std::int64_t score_bias = 0;  ///< not in total
   [[nodiscard]] std::int64_t total() const {
-    return attention + mlp + routed_experts + shared_experts + router + norms;
+    return attention + recurrence + mlp + routed_experts + shared_experts + router + norms;
   }
   [[nodiscard]] std::int64_t active() const { return total() - routed_experts + active_experts; }
 };
@@ -135,7 +162,7 @@ struct ParameterCount : LayerParameters {
   std::int64_t embedding = 0;  ///< V D
   std::int64_t positions = 0;  ///< learned ones
   std::int64_t lm_head = 0;    ///< V D, 0 when tied
-  /// Not in total: each module is one more layer like the last, three norms and a 2 D x D matrix;
+  /// Not in total: each module is one more layer like the last (or mtp_layers), three norms and a 2 D x D matrix;
   /// embedding and lm_head are the model's own. Its score bias is in score_bias.
   std::int64_t mtp = 0;
   [[nodiscard]] std::int64_t total() const { return LayerParameters::total() + embedding + positions + lm_head; }
@@ -146,19 +173,33 @@ struct ParameterCount : LayerParameters {
 [[nodiscard]] ParameterCount count_parameters(const Model& model);
 
 /// Matmul FLOPs of one forward pass per token, averaged over a sequence of T = sequence_length: 2 x the
-/// weights of attention, MLP, router and active experts + 2 V D for the unembedding (tied or not) +
-/// scores and values 2 t N (query size + value size) per layer. t is T, or T/2 when causal, and less where
-/// a window, chunk or indexer limits it. Backward is twice that. Biases, norms, the embedding look-up and
-/// multi-token prediction count nothing.
+/// weights of attention, recurrence, MLP, router and active experts + 2 V D for the unembedding (tied or not) +
+/// scores and values 2 t N (query size + value size) per layer with attention, counted_state_flops per layer with a
+/// recurrence. t is T, or T/2 when causal, and less where a window or chunk limits it. With an indexer, t is the mean
+/// of min(top_k, tokens so far), queries have kv_rank + rope_head_size numbers and values kv_rank, and the indexer's
+/// scores of all tokens so far come on top. Biases, norms, the embedding look-up and multi-token prediction count
+/// nothing.
 [[nodiscard]] double forward_flops_per_token(const Model& model, std::int64_t sequence_length, bool causal);
-/// The FLOPs that MFU counts for a step of this many sequences: forward and backward, nothing computed twice.
+/// Forward and backward, nothing computed twice: 3 x the forward, but an indexer is trained by itself. Its input gets
+/// no gradient, and its backward compares its scores of the chosen tokens with the attention's, which are computed for
+/// it.
+[[nodiscard]] double training_flops_per_token(const Model& model, std::int64_t sequence_length, bool causal);
+/// The FLOPs that MFU counts for a step of this many sequences.
 [[nodiscard]] Flops model_flops(const Model& model, std::int64_t sequences, std::int64_t sequence_length, bool causal);
 
 /// Tokens of a sequence of `tokens` that one of them attends to on average, under a layer's reach.
 [[nodiscard]] double attended_tokens(const LayerKind& kind, double tokens, bool causal);
+/// The same of a token that sees its best `top_k` of all `tokens`, itself counted: causal, the mean of min(top_k, t)
+/// over t = 1 ... tokens.
+[[nodiscard]] double chosen_tokens(double top_k, double tokens, bool causal);
 
-/// Numbers that one layer keeps of each token in a KV cache: 2 K H, or kv_rank + rope_head_size (+ indexer key).
-[[nodiscard]] std::int64_t kv_width(const Model& model);
+/// Numbers that one layer with attention keeps of each token in a KV cache: 2 K H, or kv_rank + rope_head_size (+
+/// indexer key). A recurrence keeps none.
+[[nodiscard]] std::int64_t kv_width(const Model& model, const LayerKind& kind);
+/// The sum over all layers, if all of them see the token.
+[[nodiscard]] std::int64_t kv_width_of_layers(const Model& model);
+/// The layers of one multi-token prediction module.
+[[nodiscard]] std::vector<LayerKind> prediction_layers(const Model& model);
 
 /// Reads an inline model block or a catalog file; problems go to the view's sink. The keys and their
 /// defaults: docs/scenario_reference.md, model.

@@ -1,5 +1,7 @@
 #include "workloads/model/model_limits.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "workloads/model/layer_pattern.hpp"
@@ -11,8 +13,10 @@ double number(std::int64_t value) { return static_cast<double>(value); }
 
 double roughly_attention(const Model& model) {
   if (!model.latent) {
-    const double heads = number(model.heads) + number(model.kv_heads) + 1.0;
-    return 2.0 * number(model.d_model) * number(model.head_size) * heads;
+    const double full = model.full_heads ? number(model.full_heads->head_size) : 0.0;
+    const double heads = 2.0 * number(model.heads) + number(model.kv_heads) + 1.0 +
+                         (model.full_heads ? number(model.full_heads->kv_heads) : 0.0);
+    return 2.0 * number(model.d_model) * (number(model.head_size) + full) * heads;
   }
   const LatentAttention& latent = *model.latent;
   const double sizes = number(latent.nope_head_size) + number(latent.rope_head_size) + number(latent.value_head_size);
@@ -22,17 +26,30 @@ double roughly_attention(const Model& model) {
   return weights;
 }
 
+double roughly_recurrence(const Model& model) {
+  if (!model.recurrence) return 0.0;
+  const Recurrence& recurrence = *model.recurrence;
+  const double width = number(recurrence.key_heads) * number(recurrence.key_size) +
+                       number(recurrence.heads) * (number(recurrence.value_size) + 1.0);
+  const double ranks = number(recurrence.gate_rank) + number(recurrence.decay_rank) + number(recurrence.convolution);
+  return 3.0 * width * (number(model.d_model) + ranks) + number(model.d_model) * ranks;
+}
+
 /// Within a small factor of the count, in floating point because the exact one might overflow.
 double roughly_count(const Model& model) {
   double width = number(model.d_ff);
   if (model.experts) {
     const Experts& experts = *model.experts;
     width += number(experts.count) * (number(experts.width) + 1.0);
-    width += number(experts.shared) * number(experts.shared_width);
+    width += number(experts.shared) * number(experts.shared_width) + number(experts.latent);
+    width += number(experts.latent) * number(experts.count) * number(experts.width) / number(model.d_model + 1);
   }
-  const double layer = roughly_attention(model) + number(model.d_model) * (3.0 * width + 10.0);
+  const double layer =
+      roughly_attention(model) + roughly_recurrence(model) + number(model.d_model) * (3.0 * width + 10.0);
   const double rows = 2.0 * number(model.vocabulary) + number(model.learned_positions) + 2.0;
-  const double mtp = number(model.mtp_modules) * (layer + 2.0 * number(model.d_model) * number(model.d_model));
+  const double mtp =
+      number(model.mtp_modules) * (number(std::max<std::int64_t>(std::ssize(model.mtp_layers), 1)) * layer +
+                                   2.0 * number(model.d_model) * number(model.d_model));
   return number(model.layers) * layer + rows * number(model.d_model) + mtp;
 }
 
@@ -45,10 +62,10 @@ void complete_latent(Model& model) {
 void complete_heads(Model& model, const YamlView& place) {
   const std::string heads = std::to_string(model.heads);
   if (model.kv_heads == 0) model.kv_heads = model.heads;
-  if (model.kv_heads > 0 && model.heads % model.kv_heads != 0) {
-    place.problem(
-        heads + " query heads do not divide evenly over " + std::to_string(model.kv_heads) + " key-value heads",
-        "a number of key-value heads that divides the query heads");
+  for (const std::int64_t kv_heads : {model.kv_heads, model.full_heads ? model.full_heads->kv_heads : 0}) {
+    if (kv_heads <= 0 || model.heads % kv_heads == 0) continue;
+    place.problem(heads + " query heads do not divide evenly over " + std::to_string(kv_heads) + " key-value heads",
+                  "a number of key-value heads that divides the query heads");
   }
   if (model.head_size > 0 || model.heads == 0 || model.d_model == 0) return;
   if (model.d_model % model.heads == 0) {
@@ -87,6 +104,16 @@ bool check_experts(const Experts& experts, const YamlView& per_token, const Yaml
                   "room for all experts of a token");
   }
   return true;
+}
+
+void check_recurrence(const Recurrence& recurrence, const YamlView& place) {
+  if (recurrence.key_heads > 0 && recurrence.heads % recurrence.key_heads != 0) {
+    place.problem(std::to_string(recurrence.heads) + " heads do not divide evenly over " +
+                      std::to_string(recurrence.key_heads) + " key heads",
+                  "a number of key heads that divides the heads");
+  }
+  if (number(recurrence.heads) * number(recurrence.key_size) * number(recurrence.value_size) > most_state)
+    place.problem("the states of one layer have more than 1e12 numbers", "heads, key_size and value_size of a layer");
 }
 
 void complete_shape(Model& model, const YamlView& place) {

@@ -26,10 +26,29 @@ void print_attention(std::ostream& out, const Model& model) {
   } else {
     out << "  heads " << model.heads << ", kv_heads " << model.kv_heads << ", head_size " << model.head_size << '\n';
   }
+  if (model.full_heads) {
+    out << "  layers that see all tokens: kv_heads " << model.full_heads->kv_heads << ", head_size "
+        << model.full_heads->head_size << (model.full_heads->values_are_keys ? ", values are keys" : "") << '\n';
+  }
   if (model.indexer) {
     out << "  indexer: heads " << model.indexer->heads << ", head_size " << model.indexer->head_size << ", top_k "
         << model.indexer->top_k << '\n';
   }
+}
+
+const char* rule_name(Recurrence::Rule rule) {
+  switch (rule) {
+    case Recurrence::Rule::mamba2: return "mamba2";
+    case Recurrence::Rule::gated_delta: return "gated_delta";
+    case Recurrence::Rule::kimi_delta: return "kimi_delta";
+  }
+  return "";
+}
+
+void print_recurrence(std::ostream& out, const Recurrence& recurrence) {
+  out << "  recurrence " << rule_name(recurrence.rule) << ": heads " << recurrence.heads << ", key_heads "
+      << recurrence.key_heads << ", key_size " << recurrence.key_size << ", value_size " << recurrence.value_size
+      << ", convolution " << recurrence.convolution << ", chunk " << recurrence.chunk << '\n';
 }
 
 void print_layers(std::ostream& out, const Model& model) {
@@ -40,13 +59,17 @@ void print_layers(std::ostream& out, const Model& model) {
     if (kind.reach != AttentionReach::full) {
       out << (kind.reach == AttentionReach::sliding ? ", window " : ", chunks of ") << kind.span;
     }
-    out << (kind.experts ? ", experts" : ", dense") << '\n';
+    if (kind.mixer == Mixer::recurrence) out << ", recurrence";
+    if (kind.mixer == Mixer::none) out << ", mlp only";
+    if (kind.shared_index) out << ", index of the layer before";
+    out << (!kind.mlp ? ", no mlp" : kind.experts ? ", experts" : ", dense") << '\n';
   }
 }
 
 void print_experts(std::ostream& out, const Experts& experts) {
   out << "  experts " << experts.count << ", per token " << experts.per_token << ", width " << experts.width;
   if (experts.shared > 0) out << ", shared " << experts.shared << " of " << experts.shared_width;
+  if (experts.latent > 0) out << ", latent " << experts.latent;
   if (experts.groups > 1) out << ", groups " << experts.groups << ", per token " << experts.groups_per_token;
   out << '\n';
 }
@@ -61,6 +84,7 @@ std::string to_string(const Model& model) {
   out << "  layers " << model.layers << ", d_model " << model.d_model << ", d_ff " << model.d_ff
       << (model.gated ? ", gated mlp" : ", plain mlp") << '\n';
   if (model.attention) print_attention(out, model);
+  if (model.recurrence) print_recurrence(out, *model.recurrence);
   if (model.experts) print_experts(out, *model.experts);
   if (!model.layer_kinds.empty()) print_layers(out, model);
   out << "  vocabulary " << model.vocabulary << (model.tied_embeddings ? ", tied" : "") << ", norm "
@@ -70,6 +94,8 @@ std::string to_string(const Model& model) {
                                                   {"mlp_bias", model.mlp_bias},
                                                   {"qk_norm", model.qk_norm != QkNorm::none},
                                                   {"attention_sinks", model.attention_sinks},
+                                                  {"attention_gate", model.attention_gate},
+                                                  {"no rotary positions", !model.rotary},
                                                   {"parallel_residual", model.parallel_residual},
                                                   {"final_norm", model.final_norm},
                                                   {"learned_positions", model.learned_positions > 0},
@@ -80,7 +106,8 @@ std::string to_string(const Model& model) {
   }
   out << "  options: " << (present_options.empty() ? "none" : present_options) << '\n';
   out << "  parameters: embedding " << count.embedding + count.positions << ", attention " << count.attention
-      << ", mlp " << count.mlp << ", norms " << count.norms << ", lm_head " << count.lm_head;
+      << (model.recurrence ? ", recurrence " + std::to_string(count.recurrence) : "") << ", mlp " << count.mlp
+      << ", norms " << count.norms << ", lm_head " << count.lm_head;
   if (model.experts) {
     out << ", routed experts " << count.routed_experts << ", shared experts " << count.shared_experts << ", router "
         << count.router << ", active " << count.active();

@@ -5,34 +5,10 @@
 #include "workloads/model/layer_pattern.hpp"
 #include "workloads/model/model.hpp"
 #include "workloads/model/model_limits.hpp"
+#include "workloads/model/model_yaml_private.hpp"
 
 namespace lockstep::workloads {
 namespace {
-
-/// The size, or 0 when it is missing or refused, so that no later check complains of a made-up value.
-std::int64_t required_size(const YamlView& block, std::string_view key, std::int64_t least, std::int64_t most) {
-  const YamlView value = block.require(key, "a whole number");
-  if (!value.exists()) return 0;
-  const std::int64_t size = value.integer(least, most);
-  const bool fell_back = size == least && !(value.is_scalar() && value.text() == std::to_string(least));
-  return fell_back ? 0 : size;
-}
-
-std::int64_t size_or(const YamlView& block, std::string_view key, std::int64_t least, std::int64_t absent) {
-  const YamlView value = block[key];
-  return value.exists() ? value.integer(least, most_size) : absent;
-}
-
-bool flag_or(const YamlView& block, std::string_view key, bool absent) {
-  const YamlView value = block[key];
-  return value.exists() ? value.boolean() : absent;
-}
-
-/// Index of the chosen word; the first word is the default.
-std::size_t choice_or_first(const YamlView& block, std::string_view key, const std::vector<std::string>& words) {
-  const YamlView value = block[key];
-  return value.exists() ? value.choice(words) : 0;
-}
 
 /// Queries, keys and values out of latents; kv_heads and head_size follow from it.
 void read_latent_attention(const YamlView& block, Model& model) {
@@ -43,13 +19,7 @@ void read_latent_attention(const YamlView& block, Model& model) {
   latent.nope_head_size = required_size(block, "nope_head_size", 1, most_size);
   latent.rope_head_size = required_size(block, "rope_head_size", 1, most_size);
   latent.value_head_size = required_size(block, "value_head_size", 1, most_size);
-  const YamlView indexer = block["indexer"];
-  if (indexer.exists() && indexer.expect_map("heads, head_size, top_k")) {
-    model.indexer = SparseIndexer{.heads = required_size(indexer, "heads", 1, most_size),
-                                  .head_size = required_size(indexer, "head_size", 1, most_size),
-                                  .top_k = required_size(indexer, "top_k", 1, most_size)};
-    indexer.refuse_unknown_keys();
-  }
+  read_indexer(block["indexer"], model);
   block.refuse_unknown_keys();
   model.latent = latent;
 }
@@ -66,8 +36,15 @@ void read_window(const YamlView& block, Model& model) {
   if (rule.span > 0) spread_window(rule, model);
 }
 
-/// Which layers have experts: all but the first dense_first, and of the others each `every`-th, counted from 1.
-void read_expert_layers(const YamlView& block, Model& model) {
+/// Which layers have experts: all but the first dense_first, and of the others each `every`-th, counted from 1. Letters
+/// of the layers have said so already.
+void read_expert_layers(const YamlView& block, bool listed, Model& model) {
+  if (listed) {
+    for (const char* key : {"dense_first", "every"}) {
+      if (block[key].exists()) block[key].problem("layer_pattern says which layers have experts", "no such key");
+    }
+    return;
+  }
   const std::int64_t dense_first = size_or(block, "dense_first", 0, 0);
   const std::int64_t every = size_or(block, "every", 1, 1);
   const auto here = [&](std::int64_t layer) { return layer >= dense_first && (layer + 1) % every == 0; };
@@ -77,7 +54,7 @@ void read_expert_layers(const YamlView& block, Model& model) {
   }
 }
 
-void read_experts(const YamlView& block, Model& model) {
+void read_experts(const YamlView& block, bool listed, Model& model) {
   if (!block.exists() || !block.expect_map("experts, experts_per_token, d_ff, ...")) return;
   Experts experts;
   experts.count = required_size(block, "experts", 1, most_size);
@@ -94,7 +71,8 @@ void read_experts(const YamlView& block, Model& model) {
   experts.score_bias = flag_or(block, "score_bias", false);
   experts.groups = size_or(block, "groups", 1, 1);
   experts.groups_per_token = size_or(block, "groups_per_token", 1, experts.groups);
-  read_expert_layers(block, model);
+  experts.latent = size_or(block, "latent", 1, 0);
+  read_expert_layers(block, listed, model);
   block.refuse_unknown_keys();
   if (experts.count > 0) check_experts(experts, block["experts_per_token"], block["groups"], block["groups_per_token"]);
   model.experts = experts;
@@ -105,7 +83,7 @@ void read_dense_width(const YamlView& block, Model& model) {
   if (has_dense_layer(model)) {
     model.d_ff = required_size(block, "d_ff", 1, most_size);
   } else if (const YamlView width = block["d_ff"]; width.exists()) {
-    width.problem("every layer has experts", "the experts' width as moe.d_ff, or layers without them");
+    width.problem("no layer has the dense MLP", "the experts' width as moe.d_ff, or layers with the dense MLP");
   }
 }
 
@@ -129,6 +107,8 @@ void read_transformer(const YamlView& block, Model& model) {
   constexpr QkNorm qk_norms[] = {QkNorm::none, QkNorm::per_head, QkNorm::full_width};
   model.qk_norm = qk_norms[choice_or_first(block, "qk_norm", {"false", "true", "full_width"})];
   model.attention_sinks = flag_or(block, "attention_sinks", false);
+  model.attention_gate = flag_or(block, "attention_gate", false);
+  model.rotary = flag_or(block, "rotary", true);
   model.parallel_residual = flag_or(block, "parallel_residual", false);
   model.learned_positions = size_or(block, "learned_positions", 0, 0);
   model.mtp_modules = size_or(block, "mtp_modules", 0, 0);
@@ -138,8 +118,13 @@ void read_transformer(const YamlView& block, Model& model) {
       if (block[key].exists()) block[key].problem("latent attention has its own sizes", "no such key");
     }
   }
+  read_full_heads(block["full_heads"], model);
+  const bool listed = read_layer_pattern(block["layer_pattern"], model);
+  read_recurrence(block["recurrence"], listed, model);
   read_window(block["window"], model);
-  read_experts(block["moe"], model);
+  read_experts(block["moe"], listed, model);
+  read_mtp_pattern(block["mtp_pattern"], model);
+  check_layer_kinds(block, model);
   read_dense_width(block, model);
 }
 

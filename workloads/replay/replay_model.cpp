@@ -46,6 +46,64 @@ std::vector<int> held(const ReplayOps& forward) {
   return result;
 }
 
+/// One array of a layer's weights: its gradient is reduced along an axis after the last microbatch.
+struct ReplayGradient {
+  std::string axis;
+  Bytes bytes{0};
+  bool scattered = false;
+};
+
+std::vector<ReplayGradient> read_gradients(const YamlView& list) {
+  std::vector<ReplayGradient> gradients;
+  for (const auto& item : list.items()) {
+    if (!item.expect_map("gradients of a layer such as {axis: data, bytes: 1.2 GB}")) continue;
+    auto& made = gradients.emplace_back();
+    const auto axis = item.require("axis", "the mesh axis along which they are reduced");
+    if (axis.exists()) made.axis = axis.text();
+    if (axis.exists() && (made.axis.empty() || made.axis == "pipeline"))
+      axis.problem("is no axis along which gradients are reduced", "an axis with a size in parallel, such as data");
+    const auto bytes = item.require("bytes", "the gradients of one layer on one rank, such as 1.2 GB");
+    if (bytes.exists()) made.bytes = bytes.bytes();
+    if (const auto kind = item["kind"]; kind.exists())
+      made.scattered = kind.choice({"all_reduce", "reduce_scatter"}) == 1;
+    item.refuse_unknown_keys();
+  }
+  return gradients;
+}
+
+/// Gradients are complete with the operations that make those of weights, or with the whole backward where it has none.
+std::vector<WeightUpdate> updates(const std::vector<ReplayGradient>& gradients, const ReplayOps& backward) {
+  std::vector<int> steps;
+  for (std::size_t i = 0; i < backward.size(); ++i) {
+    if (backward[i].of_weights) steps.push_back(static_cast<int>(i));
+  }
+  if (steps.empty()) steps = outputs(backward);
+  std::vector<WeightUpdate> made;
+  for (const auto& gradient : gradients) {
+    constexpr std::int64_t element = 2;
+    const auto elements = gradient.bytes.value() / element;
+    auto& update = made.emplace_back();
+    update.weight = "W" + std::to_string(made.size());
+    update.parameters = elements;
+    update.stored = gradient.bytes;
+    update.gradient_elements = elements;
+    update.optimizer_elements = elements;
+    update.gradient_steps = steps;
+    DerivedCollective reduce;
+    reduce.kind = gradient.scattered ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
+    reduce.axes = {gradient.axis};
+    reduce.full_size = gradient.bytes;
+    reduce.reason = "ranks along " + gradient.axis + " have computed gradients of other tokens";
+    update.last_microbatch = {reduce};
+    if (gradient.scattered) {
+      reduce.kind = CollectiveKind::all_gather;
+      reduce.reason = "each rank has updated its part of the weights";
+      update.publish = {reduce};
+    }
+  }
+  return made;
+}
+
 /// How many layers were measured one by one; all operations must agree.
 std::size_t measured_layers(const YamlView& view, const ReplayOps& forward, const ReplayOps& backward) {
   std::size_t layers = 1;
@@ -76,6 +134,8 @@ ReplayModel read_replay(const YamlView& view) {
   ReplayOps forward, backward;
   if (forward_list.exists()) forward = read_replay_pass(forward_list, ReplayPass::forward);
   if (backward_list.exists()) backward = read_replay_pass(backward_list, ReplayPass::backward);
+  const auto gradient_list = view["gradients"];
+  const auto gradients = gradient_list.exists() ? read_gradients(gradient_list) : std::vector<ReplayGradient>();
   const auto pair = view["pair"];
   std::vector<PairTurn> turns;
   if (pair.exists() && !forward.empty() && !backward.empty()) turns = read_replay_pair(pair, forward, backward);
@@ -106,6 +166,7 @@ ReplayModel read_replay(const YamlView& view) {
     block.input_gradient_steps = outputs(backward);
     block.input_bytes = bytes;
     block.pair_turns = turns;
+    block.weights = updates(gradients, backward);
     replay.kinds.push_back(std::move(block));
   }
   for (std::int64_t layer = 0; layer < count; ++layer)

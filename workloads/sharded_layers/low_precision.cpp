@@ -29,14 +29,19 @@ bool is_of_product(const WeightUpdate& update, const Block& block) {
                      [&](const auto& op) { return op.kind == BlockOp::Kind::matmul && op.weight == update.weight; });
 }
 
-void gather_in_8_bits(BlockSteps& pass) {
+/// An array of 16 bits in `stored` bytes a value.
+Bytes narrowed(Bytes size, double stored) {
+  return Bytes(std::llround(static_cast<double>(size.value()) / 2 * stored));
+}
+
+void gather_narrow(BlockSteps& pass, double stored) {
   std::vector<BlockStep*> chosen;
   for (std::size_t i = 0; i < pass.size(); ++i) {
     if (is_weight_gather(pass[i]) && only_products_read(pass, static_cast<int>(i))) chosen.push_back(&pass[i]);
   }
   for (auto* step : chosen) {
-    step->full_size = Bytes(step->full_size.value() / 2);
-    step->output = Bytes(step->output.value() / 2);
+    step->full_size = narrowed(step->full_size, stored);
+    step->output = narrowed(step->output, stored);
   }
 }
 
@@ -56,13 +61,13 @@ void keep_unembedding_in_16_bits(ShardedLayer& derived, const Block& block) {
   }
 }
 
-void cast_operands(ShardedLayer& derived, const Block& block, double operand_bytes) {
-  const double moved = 2 + 2 * operand_bytes;
+void cast_operands(ShardedLayer& derived, const Block& block, double bytes_per_value) {
   const auto cast_for = [&](const std::string& product) {
     for (auto* pass : {&derived.forward, &derived.backward}) {
       for (auto& step : *pass) {
         if (step.name == product && step.work == ComputeWork::product)
-          step.casts = Bytes(std::llround(moved * static_cast<double>(step.shape.batch * step.shape.m * step.shape.k)));
+          step.casts = Bytes(std::llround(bytes_per_value * static_cast<double>(step.shape.batch * step.shape.m) *
+                                          static_cast<double>(step.shape.k)));
       }
     }
   };
@@ -75,20 +80,20 @@ void cast_operands(ShardedLayer& derived, const Block& block, double operand_byt
   }
 }
 
-void gather_weights_in_8_bits(ShardedLayer& derived, const Block& block) {
-  gather_in_8_bits(derived.forward);
-  gather_in_8_bits(derived.backward);
+void gather_quantised_weights(ShardedLayer& derived, const Block& block, double stored) {
+  gather_narrow(derived.forward, stored);
+  gather_narrow(derived.backward, stored);
   if (!block.is_layer) return;
   for (auto& update : derived.weights) {
     if (!is_of_product(update, block)) continue;
-    for (auto& gather : update.publish) gather.full_size = Bytes(gather.full_size.value() / 2);
+    for (auto& gather : update.publish) gather.full_size = narrowed(gather.full_size, stored);
   }
 }
 
-void keep_weights_in_8_bits(ShardedLayer& derived, const Block& block, int copies) {
+void keep_quantised_weights(ShardedLayer& derived, const Block& block, int copies, double stored) {
   if (!block.is_layer) return;
   for (auto& update : derived.weights) {
-    if (is_of_product(update, block)) update.stored += Bytes(update.stored.value() / 2 * copies);
+    if (is_of_product(update, block)) update.stored += narrowed(update.stored, stored) * copies;
   }
 }
 

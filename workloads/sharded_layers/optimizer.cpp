@@ -37,6 +37,53 @@ std::int64_t factored_elements(const BlockTensor& weight, const Block& block, co
   return along(shard, without_columns, sizes) + along(shard, without_rows, sizes);
 }
 
+/// Whether an array of the block has that dimension; the look-up's tokens are one-hot rows.
+bool has_dim(const Block& block, const std::string& tensor, const std::string& dim) {
+  if (tensor.empty()) return false;
+  const auto& dims = block.activation(tensor).dims;
+  return std::find(dims.begin(), dims.end(), dim) != dims.end();
+}
+
+/// Rows come in and columns go out. Experts number matrices; heads on both sides (of products with latents) belong to
+/// the narrower one. The unembedding, which has the vocabulary, is not Muon's.
+MuonMatrices matrices_of(const BlockTensor& weight, const Block& block, const Plan& plan, const Sizes& sizes) {
+  const auto op =
+      std::find_if(block.ops.begin(), block.ops.end(), [&](const auto& one) { return one.weight == weight.name; });
+  const bool vocabulary = std::find(weight.dims.begin(), weight.dims.end(), "V") != weight.dims.end();
+  if (op == block.ops.end() || op->kind != BlockOp::Kind::matmul || vocabulary) return {};
+  const auto& stored = plan.weights.at(weight.name);
+  const auto& state = plan.optimizer.at(weight.name);
+  MuonMatrices made{.count = 1, .rows = 1, .columns = 1, .local_rows = 1, .local_columns = 1};
+  ShardedDim both{"", {}};
+  std::int64_t both_size = 1, both_local = 1;
+  for (const auto& name : weight.dims) {
+    auto dim = *stored.find(name);
+    std::erase_if(dim.axes, [](const auto& axis) { return axis != "tensor"; });  // ZeRO's are gathered for products
+    const bool in = has_dim(block, op->inputs.front(), name), out = has_dim(block, op->output, name);
+    if (in && out && name == "E") {
+      made.count *= sizes.local(*stored.find(name));
+      continue;
+    }
+    for (const auto& axis : dim.axes) made.tensor.push_back(axis);
+    auto& size = in && out ? both_size : in ? made.rows : made.columns;
+    auto& local = in && out ? both_local : in ? made.local_rows : made.local_columns;
+    size *= sizes.dim(name);
+    local *= sizes.local(dim);
+  }
+  const bool rows = made.rows <= made.columns;
+  (rows ? made.rows : made.columns) *= both_size;
+  (rows ? made.local_rows : made.local_columns) *= both_local;
+  for (const auto& dim : state.dims) {
+    for (const auto& axis : dim.axes) {
+      const bool of_experts = dim.name == "E" && contains(stored.find("E")->axes, axis);
+      if (!of_experts && !contains(made.tensor, axis)) made.zero.push_back(axis);
+    }
+  }
+  made.tensor_ranks = sizes.product(made.tensor);
+  made.zero_ranks = sizes.product(made.zero);
+  return made;
+}
+
 }  // namespace
 
 std::string_view name(OptimizerKind kind) {
@@ -44,8 +91,13 @@ std::string_view name(OptimizerKind kind) {
     case OptimizerKind::adam: return "adam";
     case OptimizerKind::sgd: return "sgd";
     case OptimizerKind::adafactor: return "adafactor";
+    case OptimizerKind::muon: return "muon";
   }
   return "?";
+}
+
+bool by_muon(const OptimizerSpec& spec, const WeightUpdate& update) {
+  return spec.kind == OptimizerKind::muon && update.matrices.count > 0;
 }
 
 Bytes state_of(const OptimizerSpec& spec, const WeightUpdate& update) {
@@ -54,6 +106,7 @@ Bytes state_of(const OptimizerSpec& spec, const WeightUpdate& update) {
     case OptimizerKind::adam: moments = 2 * update.optimizer_elements; break;
     case OptimizerKind::sgd: moments = spec.momentum ? update.optimizer_elements : 0; break;
     case OptimizerKind::adafactor: moments = update.factored_elements; break;
+    case OptimizerKind::muon: moments = (by_muon(spec, update) ? 1 : 2) * update.optimizer_elements; break;
   }
   return spec.moment * moments + Bytes(spec.master_weights ? 4 : 0) * update.optimizer_elements;
 }
@@ -66,9 +119,31 @@ void complete_updates(ShardedLayer& derived, const Block& block, const Plan& pla
   for (auto& update : derived.weights) {
     const auto& shard = plan.optimizer.at(update.weight);
     update.factored_elements = factored_elements(block.weight(update.weight), block, shard, sizes);
+    update.matrices = matrices_of(block.weight(update.weight), block, plan, sizes);
     for (const auto& dim : shard.dims)
       update.split_over.insert(update.split_over.end(), dim.axes.begin(), dim.axes.end());
   }
+}
+
+NotShared share_matrices(ShardedLayer& derived, const MuonSpec& spec) {
+  for (auto& update : derived.weights) {
+    auto& matrices = update.matrices;
+    if (matrices.count == 0) continue;
+    const auto scatters = [&](const DerivedCollective& collective) {
+      return collective.kind == CollectiveKind::reduce_scatter &&
+             std::any_of(collective.axes.begin(), collective.axes.end(),
+                         [&](const auto& axis) { return contains(matrices.zero, axis); });
+    };
+    matrices.scattered = std::any_of(update.each_microbatch.begin(), update.each_microbatch.end(), scatters);
+    if (const auto problem = share(spec, matrices); !problem.what.empty()) return problem;
+    if (matrices.sharing != MuonSharing::layer_wise) continue;
+    for (auto& collective : update.last_microbatch) {
+      if (!scatters(collective)) continue;
+      collective.kind = CollectiveKind::all_reduce;
+      collective.reason = "a matrix has one owner, and gradients are reduced to all ranks";
+    }
+  }
+  return {};
 }
 
 }  // namespace lockstep::workloads

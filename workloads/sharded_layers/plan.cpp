@@ -8,7 +8,7 @@ namespace {
 /// The axes over which each strategy splits a tensor's dimensions.
 class Strategy {
  public:
-  explicit Strategy(const Parallel& parallel) : sequence_parallel_(parallel.sequence_parallel), zero_(parallel.zero) {
+  explicit Strategy(const Parallel& parallel) : parallel_(parallel), sequence_parallel_(parallel.sequence_parallel) {
     if (parallel.data > 1) batch_.push_back("data");
     if (parallel.fsdp > 1) batch_.push_back("fsdp");
     if (parallel.expert > 1) batch_.push_back("expert");
@@ -26,8 +26,7 @@ class Strategy {
     for (auto& dim : result.dims) {
       if (dim.name == "B") dim.axes = batch_;
       if (dim.name == "T") dim.axes = context_;
-      if (dim.name == "N" || dim.name == "K" || dim.name == "F" || dim.name == "Fs" || dim.name == "Fe")
-        dim.axes = tensor_;
+      if (is_of_heads(dim.name) || dim.name == "F" || dim.name == "Fs" || dim.name == "Fe") dim.axes = tensor_;
       if (dim.name == "Fe" && contains(experts_, "tensor")) dim.axes.clear();
       if (dim.name == "V" && tensor.name != "Tokens") dim.axes = tensor_;
       if (dim.name == "C") dim.axes = left_to_slots();
@@ -49,7 +48,9 @@ class Strategy {
   [[nodiscard]] ShardedTensor optimizer(const BlockTensor& tensor) const { return split(tensor, 1); }
   [[nodiscard]] ShardedTensor gradient(const BlockTensor& tensor) const {
     auto result = split(tensor, 2);
-    if (zero_ < 2) result.partial = replicating(tensor);
+    for (const auto& axis : replicating(tensor)) {
+      if (parallel_.zero_on(axis) < 2) result.partial.push_back(axis);
+    }
     return result;
   }
 
@@ -58,6 +59,11 @@ class Strategy {
     ShardedTensor result{tensor.name, {}, {}};
     for (const auto& dim : tensor.dims) result.dims.push_back({dim, {}});
     return result;
+  }
+
+  /// Heads of attention and of recurrences. Those of an indexer are few and small, and their sum is wanted whole.
+  [[nodiscard]] static bool is_of_heads(const std::string& dim) {
+    return dim == "N" || dim == "K" || dim == "Kf" || dim == "M" || dim == "G";
   }
 
   [[nodiscard]] static bool of_experts(const BlockTensor& weight) {
@@ -76,18 +82,15 @@ class Strategy {
   [[nodiscard]] AxisNames replicating(const BlockTensor& weight) const {
     AxisNames axes = of_experts(weight) ? left_to_slots() : batch_;
     if (!of_experts(weight)) axes.insert(axes.end(), context_.begin(), context_.end());
-    std::erase(axes, "fsdp");
     return axes;
   }
 
   /// Tensor parallelism splits heads, d_ff and vocabulary; ZeRO splits D (where there is none, the first dimension that
-  /// nothing else splits), over the fsdp axis always (it is a data axis at stage 3), over the others from `from_stage`
-  /// on.
+  /// nothing else splits) over the axes whose stage is at least `from_stage`, the fsdp axis first.
   [[nodiscard]] ShardedTensor split(const BlockTensor& tensor, int from_stage) const {
     auto result = bare(tensor);
     for (auto& dim : result.dims) {
-      if (dim.name == "N" || dim.name == "K" || dim.name == "F" || dim.name == "Fs" || dim.name == "V")
-        dim.axes = tensor_;
+      if (is_of_heads(dim.name) || dim.name == "F" || dim.name == "Fs" || dim.name == "V") dim.axes = tensor_;
       if (dim.name == "Fe" && !contains(experts_, "tensor")) dim.axes = tensor_;
       if (dim.name == "E" && of_experts(tensor)) dim.axes = experts_;
     }
@@ -96,14 +99,17 @@ class Strategy {
       if (shards == nullptr && dim.axes.empty()) shards = &dim;
     }
     if (shards == nullptr) shards = &result.dims.back();
-    if (contains(batch_, "fsdp")) shards->axes.push_back("fsdp");
-    if (zero_ < from_stage) return result;
-    for (const auto& axis : replicating(tensor)) shards->axes.push_back(axis);
+    const auto axes = replicating(tensor);
+    for (const bool fsdp : {true, false}) {
+      for (const auto& axis : axes) {
+        if ((axis == "fsdp") == fsdp && parallel_.zero_on(axis) >= from_stage) shards->axes.push_back(axis);
+      }
+    }
     return result;
   }
 
+  const Parallel& parallel_;
   bool sequence_parallel_;
-  int zero_;
   AxisNames batch_, tensor_, context_, experts_;
 };
 
@@ -159,19 +165,33 @@ void apply(const PlanOverrides& overrides, Plan& plan) {
   for (const auto& tensor : overrides.optimizer) replace(plan.optimizer, tensor, "weight");
 }
 
-void copy_key_value_heads(Plan& plan, Sizes& sizes) {
-  const std::string heads = "K";
+namespace {
+
+/// The axes over which all arrays with that dimension split it; none if they differ.
+const AxisNames* common_axes(const Plan& plan, const std::string& heads) {
   const AxisNames* axes = nullptr;
   for (const auto* shardings : {&plan.activations, &plan.weights, &plan.gradients, &plan.optimizer}) {
     for (const auto& [name, tensor] : *shardings) {
       const auto* dim = tensor.find(heads);
       if (dim == nullptr) continue;
-      if (axes != nullptr && dim->axes != *axes) return;
+      if (axes != nullptr && dim->axes != *axes) return nullptr;
       axes = &dim->axes;
     }
   }
-  if (axes == nullptr) return;
-  sizes.copy_over(heads, *axes);
+  return axes;
+}
+
+}  // namespace
+
+void copy_key_value_heads(Plan& plan, Sizes& sizes) {
+  bool any = false;
+  for (const char* heads : {"K", "Kf"}) {
+    const auto* axes = sizes.dims.contains(heads) ? common_axes(plan, heads) : nullptr;
+    if (axes == nullptr) continue;
+    sizes.copy_over(heads, *axes);
+    any = true;
+  }
+  if (!any) return;
   for (auto& [name, gradient] : plan.gradients) {
     for (const auto& part : sizes.copied_over(gradient)) gradient.partial.push_back(part);
   }

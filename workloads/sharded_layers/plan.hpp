@@ -25,16 +25,23 @@ struct Plan {
 /// Standard strategies. Sizes of 1 are fine: such an axis is then left out of the shardings.
 struct Parallel {
   std::int64_t data = 1;     ///< batch split, weights as `zero` says
-  std::int64_t fsdp = 1;     ///< batch split, weights stored split (ZeRO-3)
+  std::int64_t fsdp = 1;     ///< batch split, weights stored split (ZeRO-3) unless zero_of says otherwise
   std::int64_t tensor = 1;   ///< heads, d_ff and vocabulary split
   std::int64_t context = 1;  ///< sequence split, weights as `zero` says
   std::int64_t expert = 1;   ///< batch split, weights as `zero` says; experts split
   int zero = 0;  ///< of the data, context and expert axes: 0 nothing, 1 optimizer state, 2 and gradients, 3 and weights
-  bool sequence_parallel = true;  ///< the residual stream is split over the tensor axis too (reduce-scatter
-                                  ///< and all-gather instead of all-reduce)
+  std::map<std::string, int> zero_of{};  ///< stages of single axes, that of fsdp too
+  bool sequence_parallel = true;         ///< the residual stream is split over the tensor axis too (reduce-scatter
+                                         ///< and all-gather instead of all-reduce)
   /// The axes over which the experts are distributed; if the tensor axis is not among them, each expert is itself split
   /// over it. The other batch and sequence axes replicate the experts.
   AxisNames experts_over{"expert"};
+
+  /// The ZeRO stage of an axis along which weights are copied.
+  [[nodiscard]] int zero_on(const std::string& axis) const {
+    const auto own = zero_of.find(axis);
+    return own != zero_of.end() ? own->second : axis == "fsdp" ? 3 : zero;
+  }
 };
 
 /// Writes the strategies as shardings over the mesh axes "data", "fsdp", "tensor", "context" and "expert".

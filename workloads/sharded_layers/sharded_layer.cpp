@@ -169,6 +169,9 @@ void BlockDerivation::forward(const BlockOp& op) {
     case BlockOp::Kind::matmul:
     case BlockOp::Kind::lookup: forward_product(op); break;
     case BlockOp::Kind::attention: forward_attention(op); break;
+    case BlockOp::Kind::index: forward_index(op); break;
+    case BlockOp::Kind::sparse_attention: forward_sparse_attention(op); break;
+    case BlockOp::Kind::scan: forward_scan(op); break;
     case BlockOp::Kind::elementwise:
     case BlockOp::Kind::add:
     case BlockOp::Kind::dropout:
@@ -183,11 +186,14 @@ void BlockDerivation::backward(const BlockOp& op) {
   backward_.routed(of_slots(block_, op));
   switch (op.kind) {
     case BlockOp::Kind::matmul:
-      backward_input(op);
+      if (!op.detached) backward_input(op);
       backward_weight(op);
       break;
     case BlockOp::Kind::lookup: backward_weight(op); break;
     case BlockOp::Kind::attention: backward_attention(op); break;
+    case BlockOp::Kind::index: backward_index(op); break;
+    case BlockOp::Kind::sparse_attention: backward_sparse_attention(op); break;
+    case BlockOp::Kind::scan: backward_scan(op); break;
     case BlockOp::Kind::elementwise:
     case BlockOp::Kind::dropout: backward_elementwise(op); break;
     case BlockOp::Kind::add: backward_add(op); break;

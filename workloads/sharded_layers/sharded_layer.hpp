@@ -11,6 +11,7 @@
 #include "workloads/layers/block.hpp"
 #include "workloads/sharded_layers/kept_format.hpp"
 #include "workloads/sharded_layers/kernel.hpp"
+#include "workloads/sharded_layers/muon.hpp"
 #include "workloads/sharded_layers/plan.hpp"
 #include "workloads/sharding/derive.hpp"
 
@@ -99,8 +100,9 @@ struct WeightUpdate {
   std::int64_t gradient_elements;   ///< one rank's accumulated gradient
   std::int64_t optimizer_elements;  ///< one rank's optimizer shard
   std::int64_t factored_elements =
-      0;                 ///< sums over its rows and over its columns, on one rank's optimizer shard (Adafactor)
-  AxisNames split_over;  ///< axes that split the optimizer shard
+      0;                    ///< sums over its rows and over its columns, on one rank's optimizer shard (Adafactor)
+  AxisNames split_over;     ///< axes that split the optimizer shard
+  MuonMatrices matrices{};  ///< of products in layers
   std::vector<int> gradient_steps;                 ///< backward steps that complete it within one microbatch
   std::vector<DerivedCollective> each_microbatch;  ///< its chain of gradient collectives
   std::vector<DerivedCollective> last_microbatch;  ///< from the accumulated to the optimizer's sharding

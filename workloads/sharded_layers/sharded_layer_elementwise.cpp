@@ -59,6 +59,7 @@ void BlockDerivation::forward_elementwise(const BlockOp& op) {
     moved += bytes(wanted);
   }
   reduce_statistics(pass(), op, local_input(op, op.inputs[0]), reads.after);
+  fetch_tokens_before(pass(), op, local_input(op, op.inputs[0]), reads.after);
   if (!op.weight.empty()) {
     const auto wanted = scale(op, local);
     weight(op.weight, wanted, settle(plan_.weights.at(op.weight), wanted, sizes_, policy_.weight_element), reads);
@@ -84,11 +85,33 @@ void BlockDerivation::backward_loss(const BlockOp& op) {
   gradients_[op.inputs[0]].push_back(left);
 }
 
-/// A norm's scale, split as the activation's D is.
+/// A norm's scale or a convolution's taps, split as the activation's dimensions are.
 ShardedTensor BlockDerivation::scale(const BlockOp& op, const ShardedTensor& local) const {
   auto wanted = plan_.weights.at(op.weight);
-  for (auto& dim : wanted.dims) dim.axes = local.find(dim.name)->axes;
+  for (auto& dim : wanted.dims) {
+    const auto* same = local.find(dim.name);
+    dim.axes = same != nullptr ? same->axes : AxisNames{};
+  }
   return wanted;
+}
+
+/// A convolution over tokens needs the last ones of the piece before: all ranks get those of all, as few as they are.
+/// In the backward it is the gradients of the piece behind.
+void BlockDerivation::fetch_tokens_before(Pass& pass, const BlockOp& op, const ShardedTensor& local,
+                                          StepIds& after) const {
+  const auto* sequence = op.before > 0 ? local.find("T") : nullptr;
+  if (sequence == nullptr || sequence->axes.empty()) return;
+  const auto tokens = std::min(op.before, sizes_.local(*sequence)) * pieces_of_sequence();
+  const Bytes own = policy_.activation_element * (sizes_.local_elements(local) / sizes_.local(*sequence) * tokens);
+  const DerivedCollective gather{CollectiveKind::all_gather,
+                                 sequence->axes,
+                                 local,
+                                 local,
+                                 own * sizes_.product(sequence->axes),
+                                 op.name + " reads " + std::to_string(op.before) + " tokens before each piece"};
+  const int id = pass.collective(gather, CollectiveRole::activation, after, policy_.activation_element);
+  pass[id].output = gather.full_size;
+  merge(after, id);
 }
 
 /// Norms and losses over a split dimension need a few numbers per row from every rank of the split.
@@ -127,6 +150,7 @@ void BlockDerivation::backward_elementwise(const BlockOp& op) {
   }
   read_inside(op, reads);
   reduce_statistics(backward_, op, gradient_of(local_input(op, op.inputs[0])), reads.after);
+  fetch_tokens_before(backward_, op, gradient_of(local_input(op, op.inputs[0])), reads.after);
   if (!op.weight.empty()) {
     const auto used = scale(op, local);
     weight_in_backward(op.weight, used, settle(plan_.weights.at(op.weight), used, sizes_, policy_.weight_element),

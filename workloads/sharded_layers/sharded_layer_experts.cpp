@@ -55,7 +55,7 @@ void BlockDerivation::move_tokens(BlockStep& step, const ShardedTensor& tokens, 
     return;
   }
   const auto sequences = sizes_.local(*tokens.find("B")), length = sizes_.local(*tokens.find("T")),
-             width = sizes_.local(*tokens.find("D"));
+             width = sizes_.local(tokens.dims.back());
   const auto filled = sizes_.local_elements(slots) / (sequences * width);
   const auto mask =
       bounded_elements(bounded_elements(sequences, filled, "of the mask of slots"), length, "of the mask of slots");

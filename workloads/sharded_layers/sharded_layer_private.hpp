@@ -99,6 +99,35 @@ class BlockDerivation {
   std::pair<int, int> attention_core(const std::string& name, const AttentionArrays& arrays, const Reads& reads,
                                      const Kernel& kernel, Bytes output, const StepIds& travelling);
 
+  // sharded_layer_sparse.cpp: an indexer, and attention to the tokens that it chooses
+  struct SparseArrays;
+  struct IndexArrays;
+  void forward_sparse_attention(const BlockOp& op);
+  void backward_sparse_attention(const BlockOp& op);
+  void forward_index(const BlockOp& op);
+  void backward_index(const BlockOp& op);
+  [[nodiscard]] SparseArrays sparse_arrays(const BlockOp& op) const;
+  [[nodiscard]] IndexArrays index_arrays(const BlockOp& op) const;
+  [[nodiscard]] double chosen_of(double most, const AxisNames& sequence) const;
+  [[nodiscard]] ShardedTensor choice_of(const BlockOp& op, const SparseArrays& arrays) const;
+  [[nodiscard]] Kernel sparse_kernel(const BlockOp& op, const SparseArrays& arrays, std::int64_t width) const;
+  [[nodiscard]] Kernel index_kernel(const IndexArrays& arrays, double chosen) const;
+  static int sparse_step(Pass& pass, const std::string& name, const std::string& detail, Reads reads,
+                         const Kernel& kernel, Bytes output);
+
+  // sharded_layer_scan.cpp: recurrences
+  struct ScanArrays;
+  void forward_scan(const BlockOp& op);
+  void backward_scan(const BlockOp& op);
+  [[nodiscard]] ScanArrays scan_arrays(const BlockOp& op) const;
+  [[nodiscard]] std::int64_t pieces_of_sequence() const;
+  [[nodiscard]] std::int64_t state_numbers(const ScanArrays& arrays) const;
+  [[nodiscard]] Flops scan_flops(const BlockOp& op, const ScanArrays& arrays, bool states_only) const;
+  [[nodiscard]] Bytes scan_traffic(const BlockOp& op, const ScanArrays& arrays) const;
+  int scan_step(Pass& pass, const BlockOp& op, const ScanArrays& arrays, const std::string& name, Reads reads,
+                Flops flops, Bytes traffic, Bytes output, bool backward);
+  void pass_state_along(Pass& pass, const BlockOp& op, const ScanArrays& arrays, Reads& reads, bool backward);
+
   // sharded_layer_elementwise.cpp: norms, activation functions, sums, dropout, the loss
   [[nodiscard]] Bytes unfused(const BlockOp& op, Bytes moved) const;
   void forward_elementwise(const BlockOp& op);
@@ -110,6 +139,7 @@ class BlockDerivation {
   [[nodiscard]] ShardedTensor scale(const BlockOp& op, const ShardedTensor& local) const;
   [[nodiscard]] Collectives scale_gradient(const BlockOp& op, const ShardedTensor& local) const;
   void reduce_statistics(Pass& pass, const BlockOp& op, const ShardedTensor& local, StepIds& after) const;
+  void fetch_tokens_before(Pass& pass, const BlockOp& op, const ShardedTensor& local, StepIds& after) const;
 
   // sharded_layer_experts.cpp: tokens to the slots of their experts and back
   void forward_dispatch(const BlockOp& op);

@@ -265,7 +265,9 @@ class StepBuilder {
   void drop_implied(OpIds& ops) const {
     if (ops.size() < 2) return;
     OpIds implied;
-    for (const auto id : ops) merge(implied, writer_.graph.predecessors(id));
+    for (const auto id : ops) {
+      for (const auto before : writer_.graph.waits_for(id)) merge(implied, before);
+    }
     std::erase_if(ops, [&](OpId id) { return std::find(implied.begin(), implied.end(), id) != implied.end(); });
   }
 

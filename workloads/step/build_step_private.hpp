@@ -1,6 +1,8 @@
 #pragma once
 /// Working data of the expansion of sharded layers: buckets of gradients, passes of blocks, handovers.
 #include <algorithm>
+#include <compare>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,7 +15,12 @@ namespace lockstep::workloads {
 
 using OpIds = UniqueIds;
 
-using Owner = std::pair<int, std::string>;  ///< block position and name of a weight
+/// A weight of a block.
+struct Owner {
+  BlockId block = 0;
+  std::int32_t weight = 0;  ///< position in ShardedLayer::weights
+  friend auto operator<=>(const Owner&, const Owner&) = default;
+};
 
 /// The data that one block hands to the next: operations to wait for and the buffers that hold it.
 struct Handover {

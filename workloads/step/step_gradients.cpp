@@ -11,7 +11,8 @@ StepGradients::StepGradients(StepWriter& writer)
       chains_(writer),
       in_flight_(writer.pipeline.order.shape.ranks, writer.options.reductions_in_flight) {
   for (int block = 0; block < writer.blocks(); ++block) {
-    for (const auto& update : writer.kind(block).weights) tied_to_.try_emplace(update.weight, block, update.weight);
+    for_each_weight(
+        block, [&](const Owner& owner, const WeightUpdate& update) { tied_to_.try_emplace(update.weight, owner); });
   }
   hold_weights();
   count_microbatches();
@@ -27,7 +28,7 @@ void StepGradients::hold_weights() {
     for (const auto virtual_stage : shape.virtual_stages_of(stage)) {
       const int first = writer_.pipeline.first_block[virtual_stage];
       for (int block = first; block < first + writer_.pipeline.blocks_of(virtual_stage); ++block) {
-        for (const auto& update : writer_.kind(block).weights) hold_copy(stage, {block, update.weight}, block);
+        for_each_weight(block, [&](const Owner& owner, const WeightUpdate&) { hold_copy(stage, owner, block); });
         for (const auto& tied : writer_.kind(block).tied_gradients) hold_copy(stage, tied_to_.at(tied.weight), block);
       }
     }
@@ -79,7 +80,7 @@ const std::vector<StepGradients::Contribution>& StepGradients::contributions(std
     made.push_back({owner, &writer_.update_of(owner), std::move(steps), &states_.at({stage, owner})});
   };
   for (const auto& tied : kind.tied_gradients) add(tied_to_.at(tied.weight), {tied.step});
-  for (const auto& update : kind.weights) add({block, update.weight}, update.gradient_steps);
+  for_each_weight(block, [&](const Owner& owner, const WeightUpdate& update) { add(owner, update.gradient_steps); });
   return made;
 }
 
@@ -160,7 +161,7 @@ void StepGradients::flush(std::int32_t stage, const Bucket& bucket) {
   OpIds after = bucket.after;
   const OpId first = writer_.graph.size();
   for (const auto* work : chains_.works(bucket.chains)) {
-    const StepPlace place{stage, bucket.contributions.back()->owner.first, microbatch_of(after), 0};
+    const StepPlace place{stage, bucket.contributions.back()->owner.block, microbatch_of(after), 0};
     after = {writer_.add(StepWriter::at(place, StepPass::backward, work), after)};
   }
   // Gradients that are kept whole lie in one array from the first microbatch on: they may wait as long as they like.
@@ -203,10 +204,13 @@ std::int32_t StepGradients::microbatch_of(const OpIds& after) const {
 void StepGradients::exchange_copies() {
   std::map<std::tuple<std::int32_t, std::int32_t, int>, std::vector<Owner>> shared;  // both stages, block
   for (const auto& [owner, stages] : stages_of_) {
-    if (stages.size() == 2) shared[{*stages.begin(), *stages.rbegin(), owner.first}].push_back(owner);
+    if (stages.size() == 2) shared[{*stages.begin(), *stages.rbegin(), owner.block}].push_back(owner);
   }
-  for (const auto& [where, owners] : shared) {
+  for (auto& [where, owners] : shared) {
     const auto [stage, other, block] = where;
+    std::sort(owners.begin(), owners.end(), [&](const Owner& a, const Owner& b) {
+      return writer_.update_of(a).weight < writer_.update_of(b).weight;
+    });
     StepWork work;
     work.kind = StepWork::Kind::collective;
     work.collective = CollectiveKind::all_reduce;
@@ -217,7 +221,7 @@ void StepGradients::exchange_copies() {
     work.reason = "gradients of weights that two stages hold are added up";
     OpIds after;
     for (const auto& owner : owners) {
-      work.name += " d" + owner.second;
+      work.name += " d" + writer_.update_of(owner).weight;
       work.full_size += writer_.options.gradient_reduce_element * writer_.update_of(owner).optimizer_elements;
       for (const auto side : {stage, other}) merge(after, states_.at({side, owner}).gradient.ready);
     }
@@ -359,6 +363,7 @@ void StepGradients::update_block(std::int32_t stage, int block, const std::vecto
   if (!writer_.options.optimizer_barrier) {
     for (const auto& owner : owners) merge(after, states_.at({stage, owner}).gradient.ready);
   }
+  if (writer_.options.optimizer.kind == OptimizerKind::muon) after = orthogonalize(place, owners, after);
   const auto id = update_op(place, owners, after);
   for (const auto& owner : owners) {
     const auto& buffer = states_.at({stage, owner}).gradient.accumulated;

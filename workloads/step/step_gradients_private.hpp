@@ -36,6 +36,12 @@ class StepGradients {
     std::map<std::int32_t, int> taken;  ///< contributions so far, by microbatch that is not complete
   };
 
+  /// Calls `visit(owner, update)` for each weight of a block.
+  template <class Visit>
+  void for_each_weight(BlockId block, Visit visit) const {
+    std::int32_t weight = 0;
+    for (const auto& update : writer_.kind(block).weights) visit(Owner{block, weight++}, update);
+  }
   void hold_weights();
   void hold_copy(std::int32_t stage, const Owner& owner, int block);
   void count_microbatches();
@@ -66,6 +72,9 @@ class StepGradients {
   void hold_sent_copy(std::int32_t stage, const Bucket& bucket, OpId first, OpId last);
   void send_gradients_down();
   OpId update_op(const StepPlace& place, const std::vector<Owner>& owners, const OpIds& after);
+  // step_muon.cpp
+  OpIds orthogonalize(const StepPlace& place, const std::vector<Owner>& owners, const OpIds& after);
+  [[nodiscard]] double unevenness(std::int32_t stage, std::int64_t owners);
   void outside_the_step(std::int32_t stage, OpId first);
   void update_block(std::int32_t stage, int block, const std::vector<Owner>& owners, const OpIds& barrier);
   /// Gathers updated weights from the optimizer's shards to where they are stored; returns the last gathers.
@@ -80,6 +89,7 @@ class StepGradients {
   std::map<std::pair<std::int32_t, int>, std::vector<Contribution>> contributions_;  ///< by stage and block
   std::map<std::int32_t, std::vector<Bucket>> buckets_;                              ///< by stage
   ReductionsInFlight in_flight_;
+  std::map<std::pair<std::int32_t, std::int64_t>, double> unevenness_;  ///< by stage and ranks that own matrices
   std::set<std::pair<std::int32_t, int>> ahead_;  ///< stages and blocks whose weights this step has gathered ahead
   std::map<std::pair<std::int32_t, int>, BufferId> on_host_;  ///< by stage and block: the buffer of offloaded gradients
 };

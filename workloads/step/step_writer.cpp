@@ -27,9 +27,7 @@ StepWriter::StepWriter(const ShardedLayers& kinds, const Indexed<BlockId, KindId
 }
 
 const WeightUpdate& StepWriter::update_of(const Owner& owner) const {
-  const auto& updates = kind(owner.first).weights;
-  return *std::find_if(updates.begin(), updates.end(),
-                       [&](const auto& update) { return update.weight == owner.second; });
+  return kind(owner.block).weights[position_of(owner.weight)];
 }
 
 StepOp StepWriter::at(const StepPlace& place, StepPass pass, const StepWork* what) {

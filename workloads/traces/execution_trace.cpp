@@ -81,6 +81,7 @@ class Reading {
     if (name == "record_param_comms") {
       if (const auto* attributes = node.find("attrs")) take_attributes(attributes->text, made);
       if (!made.has_arguments || made.name == "wait" || made.name == "init") return;
+      check_group(made, where);
     } else if (name.starts_with("nccl:")) {
       made.name = name;
       const auto* shapes =
@@ -92,6 +93,16 @@ class Reading {
       return;
     }
     (made.has_arguments ? with_arguments_ : without_).push_back(std::move(made));
+  }
+
+  /// Of the groups' sizes and first ranks -1 tells nothing.
+  static void check_group(const Communication& one, const Location& where) {
+    const auto known = [](std::int64_t number, std::int64_t most) { return number >= -1 && number <= most; };
+    if (known(one.group_size, most_recorded_ranks) && known(one.start, most_recorded_ranks - 1)) return;
+    throw ConfigError(
+        {{where, "nodes.attrs",
+          "a group of " + std::to_string(one.group_size) + " ranks from rank " + std::to_string(one.start) + " on",
+          "at most " + std::to_string(most_recorded_ranks) + " ranks from 0 up"}});
   }
 
   void write() {

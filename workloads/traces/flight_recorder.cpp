@@ -122,6 +122,8 @@ class Reading {
     for (const auto& field : rest.fields()) {
       if (!field.key.starts_with("pg_config.") || !field.key.ends_with(".ranks")) continue;
       const auto ranks = as_ranks(integers_in(field.text));
+      if (!ranks)
+        throw ConfigError({{{text_.name(), 0, 0}, field.key, "is no list of ranks", "different numbers from 0 up"}});
       const auto name = names.find(field.key.substr(0, field.key.size() - 5));
       if (ranks && !ranks->empty() && name != names.end()) ranks_[name->second] = *ranks;
     }

@@ -54,6 +54,12 @@ RecordedGroupId JobWriter::group(RecordedGroup group) {
   return id;
 }
 
+RecordedOperatorId JobWriter::called(RecordedOperator made) {
+  const auto [known, is_new] = operators_.try_emplace({made.name, made.dims, made.type}, job_.operators.next_id());
+  if (is_new) job_.operators.push_back(std::move(made));
+  return known->second;
+}
+
 void JobWriter::describe(RecordedGroup group) { described_.insert_or_assign(group.name, std::move(group)); }
 
 void JobWriter::guessed(const std::string& sentence) { say_once(job_.guessed, sentence); }

@@ -20,6 +20,7 @@ class JobWriter {
   [[nodiscard]] RecordedNameId name(std::string_view text);
   /// The group with these properties; of two that differ in nothing but what one does not tell, the same.
   [[nodiscard]] RecordedGroupId group(RecordedGroup group);
+  [[nodiscard]] RecordedOperatorId called(RecordedOperator made);
   /// A process group that the trace describes apart from its collectives, by its name.
   void describe(RecordedGroup group);
   void guessed(const std::string& sentence);
@@ -37,6 +38,7 @@ class JobWriter {
   std::map<std::tuple<std::string, std::vector<std::int32_t>, std::int32_t>, RecordedGroupId>
       groups_;  // name, ranks, size
   std::map<std::string, RecordedGroup> described_;
+  std::map<std::tuple<std::string, std::string, std::string>, RecordedOperatorId> operators_;
 };
 
 /// One kind of trace: how it begins, and its reader.

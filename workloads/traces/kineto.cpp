@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "workloads/traces/kineto_private.hpp"
 
@@ -35,6 +36,17 @@ bool communicates(std::string_view name) {
   return name.starts_with("nccl") || name.starts_with("rccl") || name.starts_with("mscclKernel");
 }
 
+/// Operators whose kernels are products or attention.
+bool has_wanted_shapes(std::string_view name) {
+  if (is_one_of(name, {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::linear", "aten::_scaled_mm"}))
+    return true;
+  return name.size() < 100 &&
+         (name.find("attention_forward") != std::string_view::npos ||
+          name.find("attention_backward") != std::string_view::npos ||
+          name.find("_scaled_dot_product_") != std::string_view::npos ||
+          name.find("flash_attn_") != std::string_view::npos || name.find("FlashAttn") != std::string_view::npos);
+}
+
 class Reading {
  public:
   Reading(TraceText& text, JobWriter& writer) : text_(text), writer_(writer) {}
@@ -54,16 +66,31 @@ class Reading {
     if (problems_.size() >= most_problems) problems_.throw_if_any();
   }
 
+  void refuse_header(const std::string& key, std::string what, std::string expected) {
+    problems_.add({{text_.name(), 0, 0}, "distributedInfo." + key, std::move(what), std::move(expected)});
+  }
+
+  /// A number of the header in a range; nothing where it is missing or refused.
+  std::optional<std::int64_t> header_number(const JsonFields& rest, const std::string& key, std::int64_t most) {
+    const auto* field = rest.find("distributedInfo." + key);
+    if (field == nullptr || field->kind == JsonFields::Kind::null) return std::nullopt;
+    const auto number = rest.integer("distributedInfo." + key);
+    if (number && *number >= 0 && *number <= most) return number;
+    refuse_header(key, field->text.substr(0, 40) + " is no such number", "0 to " + std::to_string(most));
+    return std::nullopt;
+  }
+
   void take_header(const JsonFields& rest) {
-    if (const auto rank = rest.integer("distributedInfo.rank"); rank && *rank >= 0 && *rank < most_recorded_ranks)
+    if (const auto rank = header_number(rest, "rank", most_recorded_ranks - 1)) {
       writer_.rank.rank = static_cast<std::int32_t>(*rank);
-    const auto world = rest.integer("distributedInfo.world_size");
+      writer_.rank.is_numbered = true;
+    }
+    const auto world = header_number(rest, "world_size", most_recorded_ranks);
     if (world && !writer_.world(*world)) {
-      problems_.add({{text_.name(), 0, 0},
-                     "distributedInfo.world_size",
-                     "the job has " + std::to_string(*world) + " ranks, the other traces' job has " +
-                         std::to_string(writer_.job().world),
-                     "traces of one job"});
+      refuse_header("world_size",
+                    "the job has " + std::to_string(*world) + " ranks, the other traces' job has " +
+                        std::to_string(writer_.job().world),
+                    "traces of one job");
     }
     take_groups(rest);
   }
@@ -73,15 +100,39 @@ class Reading {
     const auto* list = rest.find("distributedInfo.pg_config");
     if (list == nullptr || list->text.size() < 3 || list->text[1] != '{') return;
     const auto text = TraceText::of_bytes(list->text, text_.name());
-    read_json_lists(*text, {{""},
-                            [&](std::string_view /*list*/, const JsonFields& group, const Location& /*where*/) {
-                              const auto ranks = as_ranks(group.integers("ranks"));
-                              const auto size = group.integer("pg_size").value_or(0);
-                              if (!ranks || size < 0 || size > most_recorded_ranks) return;
-                              writer_.describe({std::string(group.text("pg_name")), std::string(group.text("pg_desc")),
-                                                *ranks, static_cast<std::int32_t>(size)});
-                            },
-                            [](const JsonFields& /*rest*/) {}});
+    read_json_lists(
+        *text, {{""},
+                [&](std::string_view /*list*/, const JsonFields& group, const Location& /*where*/) { describe(group); },
+                [](const JsonFields& /*rest*/) {}});
+  }
+
+  void describe(const JsonFields& group) {
+    auto ranks = as_ranks(group.integers("ranks"));
+    const auto size = group.integer("pg_size").value_or(0);
+    const auto name = std::string(group.text("pg_name"));
+    if (!ranks || size < 0 || size > most_recorded_ranks) {
+      return refuse_header("pg_config",
+                           "the " + std::string(ranks ? "size" : "ranks") + " of group '" + name + "' cannot be",
+                           "different ranks from 0 up, and how many they are");
+    }
+    if (size > 0 && size != std::ssize(*ranks)) ranks->clear();  // a shortened list
+    writer_.describe({name, std::string(group.text("pg_desc")), *ranks, static_cast<std::int32_t>(size)});
+  }
+
+  /// What the arguments say about a collective; those that cannot be are refused.
+  KinetoCollective collective(const JsonFields& event, const Location& where, std::string_view name) {
+    const auto number = [&](const std::string& key, std::int64_t least, std::int64_t most) {
+      const auto told = event.integer("args." + key);
+      if (told && (*told < least || *told > most))
+        refuse(where, "args." + key, std::to_string(*told) + " is out of range",
+               std::to_string(least) + " to " + std::to_string(most));
+    };
+    number("Group size", 0, most_recorded_ranks);
+    number("In msg nelems", -1, std::numeric_limits<std::int64_t>::max());  // -1: not told
+    number("Out msg nelems", -1, std::numeric_limits<std::int64_t>::max());
+    if (event.find("args.Process Group Ranks") != nullptr && !as_ranks(event.integers("args.Process Group Ranks")))
+      refuse(where, "args.Process Group Ranks", "is no list of ranks", "different numbers from 0 up");
+    return kineto_collective(event, name);
   }
 
   void take(const JsonFields& event, const Location& where) {
@@ -94,6 +145,7 @@ class Reading {
     const bool host = is_one_of(category, {"cpu_op", "user_annotation", "Operator"});
     if (!kernel && !copy && !call && category != "cuda_sync") {
       if (!host) return;
+      if (has_wanted_shapes(name)) return operation(event, name);
       const bool wanted = name.starts_with("ProfilerStep#") || name.starts_with("nccl:") ||
                           name == "record_param_comms" || event.find("args.Collective name") != nullptr;
       if (!wanted) return;
@@ -109,7 +161,7 @@ class Reading {
     if (kernel || copy) return device(event, where, name, kernel, *start, *duration);
     if (call) return runtime(event, name, *start, *duration);
     if (category == "cuda_sync") return synchronised(event, name);
-    annotation(event, name, *start, *duration);
+    annotation(event, where, name, *start, *duration);
   }
 
   void device(const JsonFields& event, const Location& where, std::string_view name, bool kernel, std::int64_t start,
@@ -123,12 +175,13 @@ class Reading {
     made.correlation = event.integer("args.correlation").value_or(-1);
     const auto stream = event.integer("args.stream");
     made.stream = stream ? *stream : event.integer("tid").value_or(-1);
+    made.call = event.integer("args.External id").value_or(-1);
     made.device = event.integer("args.device").value_or(event.integer("pid").value_or(0));
     if (made.stream < 0) return refuse(where, "args.stream", "the kernel has no stream", "a number from 0 up");
     if (kernel && (communicates(name) || event.find("args.Collective name") != nullptr)) {
       made.kind = RecordedEvent::Kind::collective;
       made.collective = static_cast<std::int32_t>(events_.collectives.size());
-      events_.collectives.push_back(kineto_collective(event, name));
+      events_.collectives.push_back(collective(event, where, name));
     }
     events_.device.push_back(made);
   }
@@ -150,7 +203,23 @@ class Reading {
         {event.integer("args.stream").value_or(-1), event.integer("args.correlation").value_or(-1), other, recorded});
   }
 
-  void annotation(const JsonFields& event, std::string_view name, std::int64_t start, std::int64_t duration) {
+  void operation(const JsonFields& event, std::string_view name) {
+    constexpr std::size_t longest = 1000;
+    const auto call = event.integer("args.External id");
+    const auto* dims = event.find("args.Input Dims");
+    if (dims == nullptr) dims = event.find("args.Input dims");
+    if (!call || dims == nullptr || dims->text.size() > longest) return;
+    std::string type;
+    if (const auto* types = event.find("args.Input type"); types != nullptr) {
+      const auto begin = types->text.find('"');
+      const auto end = types->text.find('"', begin + 1);
+      if (begin != std::string::npos && end != std::string::npos) type = types->text.substr(begin + 1, end - begin - 1);
+    }
+    events_.operators[*call] = writer_.called({std::string(name), dims->text, std::move(type)});
+  }
+
+  void annotation(const JsonFields& event, const Location& where, std::string_view name, std::int64_t start,
+                  std::int64_t duration) {
     if (name.starts_with("ProfilerStep#")) {
       events_.steps.push_back({start, start + duration, std::string(name)});
       return;
@@ -159,7 +228,7 @@ class Reading {
     if (told == "wait" || told == "init") return;
     events_.annotations.push_back({event.integer("tid").value_or(0), start, start + duration,
                                    static_cast<std::int32_t>(events_.collectives.size())});
-    events_.collectives.push_back(kineto_collective(event, name));
+    events_.collectives.push_back(collective(event, where, name));
   }
 
   TraceText& text_;

@@ -1,6 +1,7 @@
 // Kernels of a Kineto trace joined with their launches, and collectives with what annotations around their launches
 // say.
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "workloads/traces/collective_log_private.hpp"
@@ -38,6 +39,9 @@ class Joining {
     });
     for (const auto& device : events_.device) write(device);
     number_collectives();
+    for (const auto id : rank_.events.ids())
+      by_launch_[events_.device[position_of(id)].stream].emplace_back(events_.device[position_of(id)].correlation, id);
+    for (auto& [stream, launched] : by_launch_) std::sort(launched.begin(), launched.end());
     for (const auto& wait : events_.stream_waits) write(wait);
     write_host();
     if (unlaunched_ > 0) {
@@ -90,13 +94,16 @@ class Joining {
     } else {
       ++unlaunched_;
     }
+    if (const auto call = events_.operators.find(device.call); call != events_.operators.end()) {
+      event.called_by = call->second;
+      event.call = device.call;
+    }
     if (device.collective >= 0) {
       auto told = events_.collectives[position_of(device.collective)];
       if (launch != events_.launches.end()) ask_annotations(launch->second, told);
       event.collective = rank_.collectives.count();
       rank_.collectives.push_back(collective(told));
     }
-    correlations_.push_back(device.correlation);
     rank_.events.push_back(std::move(event));
   }
 
@@ -170,18 +177,14 @@ class Joining {
   /// The first kernel that was launched on the waiting stream after the wait, after the last one of the other stream
   /// from before the event was recorded.
   void write(const KinetoEvents::StreamWait& wait) {
-    RecordedEventId first = -1, last = -1;
-    for (const RecordedEventId id : rank_.events.ids()) {
-      const auto& device = events_.device[position_of(id)];
-      const auto correlation = correlations_[id];
-      if (device.stream == wait.stream && correlation > wait.correlation &&
-          (first < 0 || correlation < correlations_[first]))
-        first = id;
-      if (device.stream == wait.other_stream && correlation < wait.recorded &&
-          (last < 0 || correlation > correlations_[last]))
-        last = id;
-    }
-    if (first < 0 || last < 0 || last >= first) return;
+    constexpr auto highest = std::numeric_limits<RecordedEventId>::max();
+    const auto& waiting = by_launch_[wait.stream];
+    const auto& other = by_launch_[wait.other_stream];
+    const auto next = std::upper_bound(waiting.begin(), waiting.end(), std::pair(wait.correlation, highest));
+    const auto behind = std::lower_bound(other.begin(), other.end(), std::pair(wait.recorded, RecordedEventId{0}));
+    if (next == waiting.end() || behind == other.begin()) return;
+    const auto first = next->second, last = std::prev(behind)->second;
+    if (last >= first) return;
     auto& after = rank_.events[first].after;
     if (std::find(after.begin(), after.end(), last) == after.end()) after.push_back(last);
   }
@@ -203,7 +206,8 @@ class Joining {
   RecordedRank& rank_;
   std::int64_t origin_;
   std::map<std::pair<std::int64_t, std::int64_t>, RecordedStreamId> streams_;
-  Indexed<RecordedEventId, std::int64_t> correlations_;
+  /// By the number that the trace gives a stream: its events by the number of their launch.
+  std::map<std::int64_t, std::vector<std::pair<std::int64_t, RecordedEventId>>> by_launch_;
   std::int64_t unlaunched_ = 0;
 };
 
@@ -221,7 +225,9 @@ KinetoCollective kineto_collective(const JsonFields& event, std::string_view nam
   told.destination = event.integer("args.Dst Rank");
   told.group_name = event.text("args.Process Group Name");
   told.group_description = event.text("args.Process Group Description");
-  told.group_ranks = as_ranks(event.integers("args.Process Group Ranks")).value_or(std::vector<std::int32_t>());
+  if (const auto* ranks = event.find("args.Process Group Ranks");  // PyTorch shortens long lists by dots
+      ranks != nullptr && ranks->text.find("..") == std::string::npos)
+    told.group_ranks = as_ranks(integers_in(ranks->text)).value_or(std::vector<std::int32_t>());
   told.group_size = event.integer("args.Group size").value_or(0);
   if (told.in_elements < 0 && told.type.empty()) {
     if (const auto* dimensions = event.find("args.Input Dims")) told.in_elements = elements_in(dimensions->text);

@@ -27,6 +27,7 @@ struct KinetoEvents {
     RecordedNameId name = 0;
     RecordedEvent::Kind kind = RecordedEvent::Kind::kernel;
     std::int32_t collective = -1;  ///< into `collectives`
+    std::int64_t call = -1;        ///< into `operators`
   };
   struct Launch {
     std::int64_t start = 0, thread = 0;
@@ -47,7 +48,8 @@ struct KinetoEvents {
     std::string name;
   };
   std::vector<Device> device;
-  std::unordered_map<std::int64_t, Launch> launches;  ///< by correlation
+  std::unordered_map<std::int64_t, Launch> launches;               ///< by correlation
+  std::unordered_map<std::int64_t, RecordedOperatorId> operators;  ///< calls of those with shapes, by external id
   std::vector<Annotation> annotations;
   std::vector<KinetoCollective> collectives;
   std::vector<Wait> waits;

@@ -49,6 +49,7 @@ class Reading {
     if (members > largest_) {  // a rank's number in the job is that in its largest communicator
       largest_ = members;
       writer_.rank.rank = static_cast<std::int32_t>(rank);
+      writer_.rank.is_numbered = true;
     }
   }
 

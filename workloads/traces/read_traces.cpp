@@ -5,8 +5,10 @@
 #include <cctype>
 #include <charconv>
 #include <map>
+#include <set>
 #include <system_error>
 
+#include "workloads/traces/host_traces_private.hpp"
 #include "workloads/traces/job_writer_private.hpp"
 #include "workloads/traces/json_lists_private.hpp"
 
@@ -28,8 +30,26 @@ const std::array<const TraceFormat*, 6>& formats() {
   return all;
 }
 
+/// Files that hold a trace, in a form that is not read.
+void refuse_other_forms(const TraceText& text, std::string_view head) {
+  const auto refuse = [&](std::string what, std::string expected) {
+    throw ConfigError({{{text.name(), 0, 0}, "", std::move(what), std::move(expected)}});
+  };
+  const auto byte = [&](std::size_t at) { return at < head.size() ? static_cast<unsigned char>(head[at]) : 0U; };
+  // A protocol number, and then no field of Chakra's messages.
+  if (byte(0) == 0x80 && byte(1) >= 2 && byte(1) <= 5 && byte(2) != 0x0A && byte(2) != 0x08 && byte(2) != 0x12)
+    refuse(
+        "is a pickle, such as PyTorch's flight recorder writes",
+        "JSON: python3 -c 'import json, pickle, sys; json.dump(pickle.load(open(sys.argv[1], \"rb\")), sys.stdout)' " +
+            text.name() + " > trace.json");
+  if (head.starts_with("SQLite format 3"))
+    refuse("is a database, such as nsys exports, which does not hold the sizes of collectives",
+           "the trace of torch.profiler");
+}
+
 const TraceFormat& format_of(TraceText& text) {
   const auto head = text.head();
+  refuse_other_forms(text, head);
   for (const auto* format : formats()) {
     if (format->recognises(head)) return *format;
   }
@@ -60,9 +80,9 @@ std::optional<std::int32_t> rank_in(const std::filesystem::path& file) {
   return std::nullopt;
 }
 
-/// Reads one trace into the job; its rank may say another number than the likely one.
-void read_one(TraceText& text, JobWriter& writer, std::int32_t likely_rank) {
-  const auto& format = format_of(text);
+/// Reads one trace into the job; its rank may say another number than its file's name or its place in the list.
+void read_one(TraceText& text, const TraceFormat& format, JobWriter& writer, std::optional<std::int32_t> named,
+              std::int32_t place) {
   auto& job = writer.job();
   if (!job.ranks.empty() && job.format != format.name) {
     throw ConfigError({{{text.name(), 0, 0},
@@ -72,7 +92,8 @@ void read_one(TraceText& text, JobWriter& writer, std::int32_t likely_rank) {
   }
   job.format = format.name;
   writer.rank = {};
-  writer.rank.rank = likely_rank;
+  writer.rank.rank = named.value_or(place);
+  writer.rank.is_numbered = named.has_value();
   writer.rank.file = text.name();
   format.read(text, writer);
   job.dated = job.dated && writer.dated;
@@ -116,36 +137,64 @@ void finish(RecordedJob& job) {
          "traces of one job"});
   }
   problems.throw_if_any();
+  check_members(job);
+}
+
+/// Those of the files that are execution traces, where others are not.
+std::set<std::filesystem::path> execution_traces_beside(const std::vector<std::filesystem::path>& files) {
+  std::set<std::filesystem::path> found;
+  bool any_other = false;
+  for (std::size_t i = 0; files.size() > 1 && i < files.size(); ++i) {
+    try {
+      const auto text = TraceText::of_file(files[i]);
+      if (&format_of(*text) == &execution_trace_format)
+        found.insert(files[i]);
+      else
+        any_other = any_other || &format_of(*text) == &kineto_format;
+    } catch (const ConfigError&) {  // told when it is read
+    }
+  }
+  return any_other ? found : std::set<std::filesystem::path>();
 }
 
 }  // namespace
 
 RecordedJob read_traces(const std::vector<std::filesystem::path>& files, const TraceProgress& progress) {
-  RecordedJob job;
-  JobWriter writer(job);
+  const auto beside = execution_traces_beside(files);
+  RecordedJob job, host;
+  JobWriter of_device(job), of_host(host);
   Problems problems;
-  std::int32_t place = 0;
+  std::int32_t done = 0;
+  std::array<std::int32_t, 2> places{};  // among the traces of the device and those of the host
   for (const auto& file : files) {
+    const bool is_beside = beside.contains(file);
+    auto& writer = is_beside ? of_host : of_device;
     try {
-      const auto text = TraceText::of_file(file);
-      read_one(*text, writer, rank_in(file).value_or(place));
+      const auto share = [&](double of_file) {
+        if (progress) progress((done + std::min(of_file, 1.0)) / static_cast<double>(files.size()));
+      };
+      const auto text = TraceText::of_file(file, share);
+      read_one(*text, format_of(*text), writer, rank_in(file), places[is_beside ? 1 : 0]++);
       take_rank(writer);
     } catch (const ConfigError& error) {
       for (const auto& problem : error.problems()) problems.add(problem);
     }
-    ++place;
-    if (progress) progress(static_cast<double>(place) / static_cast<double>(files.size()));
+    ++done;
+    if (progress) progress(static_cast<double>(done) / static_cast<double>(files.size()));
   }
   problems.throw_if_any();
+  if (!beside.empty()) complete_collectives(job, host);
   finish(job);
   return job;
 }
 
-RecordedJob read_trace_bytes(std::string_view bytes, const std::string& name) {
+RecordedJob read_trace_bytes(std::string_view bytes, const std::string& name, std::string_view format) {
   RecordedJob job;
   JobWriter writer(job);
   const auto text = TraceText::of_bytes(bytes, name);
-  read_one(*text, writer, 0);
+  const auto given =
+      std::find_if(formats().begin(), formats().end(), [&](const TraceFormat* one) { return one->name == format; });
+  read_one(*text, given == formats().end() ? format_of(*text) : **given, writer, std::nullopt, 0);
   take_rank(writer);
   finish(job);
   return job;
@@ -174,6 +223,7 @@ void read_trace_groups(const std::filesystem::path& file, RecordedJob& job) {
   };
   read_json_lists(*text, {{}, [](std::string_view, const JsonFields&, const Location&) {}, take});
   problems.throw_if_any();
+  check_members(job);
 }
 
 }  // namespace lockstep::workloads

@@ -1,12 +1,32 @@
 #include "workloads/traces/recorded_job.hpp"
 
 #include <algorithm>
-
 #include <limits>
+#include <set>
 
-#include <numeric>
+#include "sim/core/errors.hpp"
 
 namespace lockstep::workloads {
+
+void check_members(const RecordedJob& job) {
+  Problems problems;
+  for (const auto& rank : job.ranks) {
+    if (!rank.is_numbered) continue;
+    std::set<RecordedGroupId> seen;
+    for (const auto& collective : rank.collectives) {
+      const auto& group = job.groups[collective.group];
+      if (collective.kind == CollectiveKind::point_to_point || group.ranks.empty()) continue;
+      if (!seen.insert(collective.group).second) continue;
+      if (std::find(group.ranks.begin(), group.ranks.end(), rank.rank) != group.ranks.end()) continue;
+      problems.add(
+          {{rank.file, 0, 0},
+           "",
+           "rank " + std::to_string(rank.rank) + " communicates in group '" + group.name + "', which does not have it",
+           "groups with all ranks that communicate in them"});
+    }
+  }
+  problems.throw_if_any();
+}
 
 RecordedCounts counts(const RecordedRank& rank) {
   RecordedCounts counts;

@@ -15,10 +15,11 @@ namespace lockstep::workloads {
 
 inline constexpr std::int64_t most_recorded_ranks = 1 << 20;  ///< of a job
 
-using RecordedNameId = std::int32_t;    ///< into RecordedJob::names
-using RecordedGroupId = std::int32_t;   ///< into RecordedJob::groups
-using RecordedStreamId = std::int32_t;  ///< of one rank
-using RecordedEventId = std::int32_t;   ///< of one rank, in the order in which its events began or were listed
+using RecordedNameId = std::int32_t;      ///< into RecordedJob::names
+using RecordedGroupId = std::int32_t;     ///< into RecordedJob::groups
+using RecordedOperatorId = std::int32_t;  ///< into RecordedJob::operators
+using RecordedStreamId = std::int32_t;    ///< of one rank
+using RecordedEventId = std::int32_t;     ///< of one rank, in the order in which its events began or were listed
 
 /// Ranks that communicate with each other.
 struct RecordedGroup {
@@ -43,6 +44,13 @@ struct RecordedCollective {
   std::int64_t sequence = -1;  ///< position among the collectives of its group on this rank
 };
 
+/// What the framework was asked to compute, for which it launched kernels: a product or attention.
+struct RecordedOperator {
+  std::string name;  ///< "aten::mm"
+  std::string dims;  ///< of its inputs, as the trace writes them: "[[4096, 1024], [1024, 4096]]"
+  std::string type;  ///< of its first tensor's elements: "c10::BFloat16"
+};
+
 struct RecordedEvent {
   enum class Kind { kernel, copy, collective, host };
   Kind kind = Kind::kernel;
@@ -52,9 +60,11 @@ struct RecordedEvent {
   SmallList<RecordedStreamId> more_streams;  ///< that it occupies besides
   std::optional<Seconds> start;              ///< since the first stamp of its rank; nothing in a graph without dates
   Seconds duration{0};
-  std::optional<Seconds> launched;  ///< when the host began the call that launched it
-  std::int32_t collective = -1;     ///< into RecordedRank::collectives
-  std::int32_t priority = 0;        ///< lower goes first on a stream; equal where the trace does not tell
+  std::optional<Seconds> launched;    ///< when the host began the call that launched it
+  std::int32_t collective = -1;       ///< into RecordedRank::collectives
+  std::int32_t priority = 0;          ///< lower goes first on a stream; equal where the trace does not tell
+  RecordedOperatorId called_by = -1;  ///< the operator that launched it, where the trace has its shapes
+  std::int64_t call = -1;             ///< equal for the kernels of one call of it
   /// Earlier events of the rank that the trace says it waited for, besides the order of its stream.
   SmallList<RecordedEventId> after;
 };
@@ -72,6 +82,7 @@ struct RecordedStep {
 
 struct RecordedRank {
   std::int32_t rank = 0;
+  bool is_numbered = true;  ///< the trace or its file's name tells the number; otherwise it is the place in the list
   std::string file;
   Indexed<RecordedStreamId, std::string> streams;
   bool streams_in_order = true;  ///< what one stream does comes one after the other, in the order of events
@@ -89,10 +100,14 @@ struct RecordedJob {
   bool kernels = true;     ///< the trace has the device's work, not only what was communicated
   Indexed<RecordedNameId, std::string> names;
   Indexed<RecordedGroupId, RecordedGroup> groups;
+  Indexed<RecordedOperatorId, RecordedOperator> operators;
   std::vector<RecordedRank> ranks;   ///< by rank
   std::vector<std::string> guessed;  ///< sentences, each once
   std::vector<std::string> missing;
 };
+
+/// Throws ConfigError where a rank communicates in a group that lists its ranks without it.
+void check_members(const RecordedJob& job);
 
 /// How much a job recorded, over all its ranks.
 struct RecordedCounts {

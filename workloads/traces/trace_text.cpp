@@ -97,19 +97,28 @@ TraceText::TraceText(Source source, std::string name)
 
 TraceText::~TraceText() = default;
 
-std::unique_ptr<TraceText> TraceText::of_file(const std::filesystem::path& file) {
+std::unique_ptr<TraceText> TraceText::of_file(const std::filesystem::path& file,
+                                              const std::function<void(double)>& progress) {
   const std::string name = file.empty() ? "''" : file.string();
   const auto refuse = [&](std::string what, std::string expected) {
     throw ConfigError({{{name, 0, 0}, "", std::move(what), std::move(expected)}});
   };
   if (const auto why = why_unreadable(file); !why.empty()) refuse(why, why.starts_with("is ") ? "a file" : "");
   std::error_code error;
-  if (std::filesystem::file_size(file, error) == 0) refuse("the file is empty", "a trace");
+  const auto size = std::filesystem::file_size(file, error);
+  if (size == 0) refuse("the file is empty", "a trace");
   auto stream = std::make_shared<std::ifstream>(file, std::ios::binary);
   return std::make_unique<TraceText>(
-      [stream](char* to, std::size_t room) {
+      [stream, size, progress, taken = std::uint64_t{0}, told = std::uint64_t{0}](char* to, std::size_t room) mutable {
+        constexpr std::uint64_t each = 16u << 20;
         stream->read(to, static_cast<std::streamsize>(room));
-        return static_cast<std::size_t>(stream->gcount());
+        const auto count = static_cast<std::size_t>(stream->gcount());
+        taken += count;
+        if (progress && taken - told >= each) {
+          told = taken;
+          progress(static_cast<double>(taken) / static_cast<double>(size));
+        }
+        return count;
       },
       name);
 }

@@ -24,8 +24,10 @@ class TraceText : public std::streambuf {
   TraceText(const TraceText&) = delete;
   TraceText& operator=(const TraceText&) = delete;
 
-  /// A file that is there, is a file and is not empty; otherwise ConfigError.
-  [[nodiscard]] static std::unique_ptr<TraceText> of_file(const std::filesystem::path& file);
+  /// A file that is there, is a file and is not empty; otherwise ConfigError. `progress` is called now and then with
+  /// the share of its bytes that was taken; may be empty.
+  [[nodiscard]] static std::unique_ptr<TraceText> of_file(const std::filesystem::path& file,
+                                                          const std::function<void(double)>& progress = {});
   /// Bytes in memory that outlive it.
   [[nodiscard]] static std::unique_ptr<TraceText> of_bytes(std::string_view bytes, const std::string& name);
 

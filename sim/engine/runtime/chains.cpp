@@ -106,8 +106,7 @@ class Search {
       const bool nothing_between = turn > 0 && last_before[turn] == turn - 1 && latest_after < turn &&
                                    (turn + 1 == ops.count() || least_before[turn + 1] >= turn);
       const bool waits = waits_for_others(ops[turn], lane);
-      if (nothing_between && !waits && may_be_joined(ops[turn - 1]) && !program_.ops[ops[turn]].shares_chip)
-        next_[ops[turn - 1]] = ops[turn];
+      if (nothing_between && !waits && may_be_joined(ops[turn - 1], ops[turn])) next_[ops[turn - 1]] = ops[turn];
     }
   }
 
@@ -120,9 +119,16 @@ class Search {
     return waits;
   }
 
-  /// An operation that slows down beside collectives takes how long they say, so it stays alone.
-  [[nodiscard]] bool may_be_joined(ProgramOpId id) const {
-    return !place_[id].is_awaited && !program_.ops[id].shares_chip;
+  /// Operations that collectives slow down are dated anew when one starts or ends, others never; what takes no time is
+  /// not dated at all.
+  [[nodiscard]] bool may_be_joined(ProgramOpId before, ProgramOpId after) const {
+    const ProgramOp &one = program_.ops[before], &other = program_.ops[after];
+    if (place_[before].is_awaited || one.shares_chip != other.shares_chip) return false;
+    return !one.shares_chip || (takes_time(one) && takes_time(other));
+  }
+  static bool takes_time(const ProgramOp& op) {
+    const auto some = [](const program::OnChip& on) { return on.duration > Seconds(0); };
+    return op.on_chips.empty() ? op.duration > Seconds(0) : std::all_of(op.on_chips.begin(), op.on_chips.end(), some);
   }
 
   const program::Program& program_;

@@ -1,11 +1,13 @@
 #pragma once
 /// Compute operations that run one right after the other on a stream of a rank. A chain of them takes the place of one
 /// operation in the runtime, which starts it, ends it and wakes up who waits for it; when its members started and ended
-/// follows from how long each takes. Two operations that follow each other on a stream belong to one chain if
+/// follows from how long each takes, and from the collectives that slow it down. Two operations that follow each other
+/// on a stream belong to one chain if
 ///   1. no other operation can take the stream in between: it runs single compute operations of one stage only, and all
 ///      others of them come before the first or after the second by dependencies among operations of the stream;
-///   2. the second waits for nothing but operations that its stream has waited for already; and
-///   3. no operation of another stream waits for the first, unless it also waits for the second or a later one.
+///   2. the second waits for nothing but operations that its stream has waited for already;
+///   3. no operation of another stream waits for the first, unless it also waits for the second or a later one; and
+///   4. both slow down beside collectives and take time, or neither slows down.
 /// So the second starts at the instant at which the first ends, whatever the other ranks do.
 #include <cstdint>
 #include <span>

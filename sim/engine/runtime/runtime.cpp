@@ -100,9 +100,13 @@ void Runtime::complete(Work work) {
 
 void Runtime::record(ChainId chain, std::int32_t rank, timeline::Interval span) {
   const auto members = chains_.members(chain);
-  for (const auto op : members.first(members.size() - 1)) {
-    const Seconds end = std::min(end_of(program_.ops[op], rank, span.start), span.end);
-    timeline_.record(op, rank, {span.start, end});
+  const auto& first = program_.ops[members.front()];
+  const bool shared = members.size() > 1 && first.shares_chip && span.end > span.start;
+  for (std::size_t i = 0; i + 1 < members.size(); ++i) {
+    const Seconds own =
+        shared ? chips_.inner_ends(rank, first.streams.front())[i] : end_of(program_.ops[members[i]], rank, span.start);
+    const Seconds end = std::min(own, span.end);
+    timeline_.record(members[i], rank, {span.start, end});
     span.start = end;
   }
   timeline_.record(members.back(), rank, span);
@@ -177,13 +181,9 @@ void Runtime::start_compute(Work work, ChainId chain, const program::ProgramOp& 
   const auto members = chains_.members(chain);
   computes_ += std::ssize(members);
   const Seconds now = network_.now();
-  if (first.shares_chip) {
-    const auto [alone, launched] = program_.on_chip_of(work.index, first);
-    if (alone > Seconds(0)) {
-      chips_.kernel_starts(work.index, first.streams.front(), work, alone * program_.slowdown_of_rank[work.index],
-                           std::max(launched, now));
-      return;
-    }
+  if (first.shares_chip && program_.on_chip_of(work.index, first).duration > Seconds(0)) {
+    start_on_shared_chip(work, members);
+    return;
   }
   Seconds end = now;
   for (const auto op : members) end = end_of(program_.ops[op], work.index, end);
@@ -191,6 +191,19 @@ void Runtime::start_compute(Work work, ChainId chain, const program::ProgramOp& 
     network_.start_compute(work, end);
   } else {
     instantly_done_.push_back(work);
+  }
+}
+
+void Runtime::start_on_shared_chip(Work work, std::span<const program::ProgramOpId> members) {
+  const auto stream = program_.ops[members.front()].streams.front();
+  for (const auto op : members) {
+    const auto [on_nominal, launched] = program_.on_chip_of(work.index, program_.ops[op]);
+    const Seconds alone = on_nominal * program_.slowdown_of_rank[work.index];
+    if (op == members.front()) {
+      chips_.kernel_starts(work.index, stream, work, alone, std::max(launched, network_.now()));
+    } else {
+      chips_.kernel_follows(work.index, stream, alone, launched);
+    }
   }
 }
 

@@ -40,6 +40,7 @@ class Runtime {
   [[nodiscard]] std::int32_t blocking_lane(const program::ProgramOp& op, std::int32_t index) const;
   void start(Work work, ChainId chain);
   void start_compute(Work work, ChainId chain, const program::ProgramOp& first);
+  void start_on_shared_chip(Work work, std::span<const program::ProgramOpId> members);
   /// When an operation ends that starts on its stream at a date and has the chip to itself.
   [[nodiscard]] Seconds end_of(const program::ProgramOp& op, std::int32_t rank, Seconds start) const;
   void record(ChainId chain, std::int32_t rank, timeline::Interval span);

@@ -9,22 +9,65 @@ SharedChips::SharedChips(const program::Program& program)
   if (std::none_of(program.ops.begin(), program.ops.end(), [](const program::ProgramOp& op) { return op.shares_chip; }))
     return;
   const auto ranks = program.stage_of_rank.size();
-  kernels_.resize(ranks * program.streams.size());
+  chains_.resize(ranks * program.streams.size());
   for (std::int32_t rank = 0; rank < program.ranks(); ++rank)
     slowdowns_.push_back(program.shared_slowdown[program.chip_of(rank)]);
   collectives_.assign(ranks, 0);
   is_touched_.assign(ranks, false);
 }
 
+double SharedChips::Chain::end_of_running_s() const {
+  return dated_s + std::max(since_s - dated_s + left_s * pace, one_instant_s);
+}
+
+double SharedChips::Chain::end_of_last_s() const {
+  double end_s = end_of_running_s();
+  for (std::size_t i = running + 1; i < kernels.size(); ++i)
+    end_s += std::max(std::max(kernels[i].from_s, end_s) - end_s + kernels[i].alone_s * pace, one_instant_s);
+  return end_s;
+}
+
+void SharedChips::Chain::take_next(double end_s) {
+  dated_s = end_s;
+  inner_ends.emplace_back(dated_s);
+  ++running;
+  left_s = kernels[running].alone_s;
+  since_s = std::max(kernels[running].from_s, dated_s);
+}
+
+void SharedChips::Chain::change_pace(double new_pace, double now_s) {
+  if (pace > 0) {
+    // What ends within the instant ends now.
+    while (!is_in_last() && end_of_running_s() <= now_s + one_instant_s) take_next(std::min(end_of_running_s(), now_s));
+    left_s -= std::max(now_s - since_s, 0.0) / pace;
+  }
+  since_s = std::max(since_s, now_s);
+  dated_s = now_s;
+  pace = new_pace;
+  ends_s = end_of_last_s();
+}
+
 void SharedChips::kernel_starts(std::int32_t rank, std::int32_t stream, Work work, Seconds alone, Seconds from) {
-  kernel(rank, stream) = {work, alone.value(), from.value(), 0, 0};
+  auto& starting = chain(rank, stream);
+  starting.work = work;
+  starting.kernels.assign(1, {alone.value(), from.value()});
+  starting.running = 0;
+  starting.left_s = alone.value();
+  starting.since_s = from.value();
+  starting.pace = 0;
+  starting.inner_ends.clear();
   touch(rank);
 }
 
+void SharedChips::kernel_follows(std::int32_t rank, std::int32_t stream, Seconds alone, Seconds from) {
+  chain(rank, stream).kernels.push_back({alone.value(), from.value()});
+}
+
 bool SharedChips::ends(std::int32_t rank, std::int32_t stream, Work work, Seconds now) {
-  auto& running = kernel(rank, stream);
-  if (running.work != work || running.ends_s > now.value() + one_instant_s) return false;
-  running.work.turn = none;
+  auto& ending = chain(rank, stream);
+  if (ending.work != work || ending.ends_s > now.value() + one_instant_s) return false;
+  while (!ending.is_in_last()) ending.take_next(ending.end_of_running_s());
+  ending.work.turn = none;
   return true;
 }
 
@@ -44,12 +87,9 @@ void SharedChips::redate(Network& network) {
     is_touched_[position_of(rank)] = false;
     const double pace = collectives_[position_of(rank)] > 0 ? slowdowns_[position_of(rank)] : 1;
     for (std::int32_t stream = 0; stream < streams_; ++stream) {
-      auto& running = kernel(rank, stream);
+      auto& running = chain(rank, stream);
       if (running.work.turn == none || (running.pace <= pace && pace <= running.pace)) continue;
-      if (running.pace > 0) running.left_s -= std::max(now_s - running.since_s, 0.0) / running.pace;
-      running.since_s = std::max(running.since_s, now_s);
-      running.pace = pace;
-      running.ends_s = now_s + std::max(running.since_s - now_s + running.left_s * pace, one_instant_s);
+      running.change_pace(pace, now_s);
       network.start_compute(running.work, Seconds(running.ends_s));
     }
   }

@@ -1,7 +1,8 @@
 #pragma once
 /// Kernels under way on ranks whose collectives take a part of the chip. While such a collective runs, the kernels run
 /// at 1 / Program::shared_slowdown of their speed. When a collective starts or ends, they get new dates; a network
-/// cannot withdraw the old dates.
+/// cannot withdraw the old dates. Kernels of a chain run one right after the other and have one date, at which the last
+/// of them ends.
 #include <cstdint>
 #include <vector>
 
@@ -13,13 +14,20 @@ namespace lockstep::engine {
 class SharedChips {
  public:
   explicit SharedChips(const program::Program& program);
-  [[nodiscard]] bool any() const { return !kernels_.empty(); }  ///< whether anything shares a chip
+  [[nodiscard]] bool any() const { return !chains_.empty(); }  ///< whether anything shares a chip
 
   /// Adds `work`, which takes `alone` without collectives beside it and starts at `from`, which may be later than now;
   /// `redate` sets when it ends.
   void kernel_starts(std::int32_t rank, std::int32_t stream, Work work, Seconds alone, Seconds from);
-  /// Whether the kernel on that stream ends at this date; false if the date is an old one that was replaced.
+  /// Adds a kernel to the chain that has started on that stream at this instant; it starts when the one before it ends,
+  /// but not before `from`.
+  void kernel_follows(std::int32_t rank, std::int32_t stream, Seconds alone, Seconds from);
+  /// Whether the chain on that stream ends at this date; false if the date is an old one that was replaced.
   [[nodiscard]] bool ends(std::int32_t rank, std::int32_t stream, Work work, Seconds now);
+  /// When the kernels of the chain that ended last on that stream ended, all but the last of them.
+  [[nodiscard]] const std::vector<Seconds>& inner_ends(std::int32_t rank, std::int32_t stream) const {
+    return chains_[position_of(rank * streams_ + stream)].inner_ends;
+  }
 
   void collective_starts(std::int32_t rank);
   void collective_ends(std::int32_t rank);
@@ -29,22 +37,37 @@ class SharedChips {
 
  private:
   struct Kernel {
+    double alone_s, from_s;
+  };
+  /// Dates of inner kernels are computed, to the last bit, as if each kernel were a chain of its own: stages whose
+  /// kernels and sends slow each other down make much of a rounding.
+  struct Chain {
     Work work{none, 0};
-    double left_s = 0;  // of what it takes alone, at `since_s`
+    std::vector<Kernel> kernels;
+    std::size_t running = 0;  // among them
+    double left_s = 0;        // of what that one takes alone, at `since_s`
     double since_s = 0;
-    double pace = 0;  // seconds for one of them; 0: it has no date yet
-    double ends_s = 0;
+    double dated_s = 0;  // when it started or its pace changed; it may still wait for its launch then
+    double pace = 0;     // seconds for one of them; 0: it has no date yet
+    double ends_s = 0;   // the last of them
+    std::vector<Seconds> inner_ends;
+
+    [[nodiscard]] bool is_in_last() const { return running + 1 == kernels.size(); }
+    [[nodiscard]] double end_of_running_s() const;
+    [[nodiscard]] double end_of_last_s() const;
+    void take_next(double end_s);  ///< the running kernel ends, and the next one runs
+    void change_pace(double new_pace, double now_s);
   };
   static constexpr std::int32_t none = -1;
 
-  [[nodiscard]] Kernel& kernel(std::int32_t rank, std::int32_t stream) {
-    return kernels_[position_of(rank * streams_ + stream)];
+  [[nodiscard]] Chain& chain(std::int32_t rank, std::int32_t stream) {
+    return chains_[position_of(rank * streams_ + stream)];
   }
   void touch(std::int32_t rank);
 
   std::vector<double> slowdowns_;  // by rank
   std::int32_t streams_;
-  std::vector<Kernel> kernels_;            // by lane
+  std::vector<Chain> chains_;              // by lane
   std::vector<std::int32_t> collectives_;  // by rank: under way
   std::vector<std::int32_t> touched_;      // ranks on which something started or ended at this instant
   std::vector<bool> is_touched_;

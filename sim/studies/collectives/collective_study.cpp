@@ -101,7 +101,9 @@ class Sequence {
   }
 
   [[nodiscard]] std::optional<Seconds> book(workloads::CollectiveKind kind, Bytes size) const {
-    const auto dimensions = mesh_.dimensions({axis_});
+    const auto dimensions =
+        mesh_.dimensions({axis_}, kind == workloads::CollectiveKind::all_to_all ? topologies::BlockShape::lines
+                                                                                : topologies::BlockShape::ring);
     if (!cluster_.unit_is_torus() || collectives::members(dimensions) != mesh_.axis(axis_).size()) return std::nullopt;
     return collectives::book_cost(kind, dimensions, size);
   }

@@ -104,7 +104,7 @@ LowerBound PlanBounds::of(std::int32_t pipeline, std::int64_t microbatches, cons
   LowerBound bound;
   double before_barrier = 0, after_barrier = 0;
   for (std::int32_t rank = 0; rank < pipeline; ++rank) {
-    double begin = std::numeric_limits<double>::infinity(), work = 0, without_weights = 0, backwards = 0;
+    double begin = std::numeric_limits<double>::infinity(), work = 0, without_weights = 0, backwards = 0, compute = 0;
     std::int32_t lowest = stages.size();
     BusyStreams busy{}, published{};
     std::int64_t held = base.step.memory_overhead.value(), kept = 0;
@@ -113,9 +113,9 @@ LowerBound PlanBounds::of(std::int32_t pipeline, std::int64_t microbatches, cons
       const auto& stage = stages.of(number);
       begin = std::min(begin, arrival_[number]);
       lowest = std::min(lowest, number);
+      compute += count * (stage.forward_compute + stage.backward_compute);
       if (schedule.overlaps) {
         // Both halves of a pair compute on one chip, and no two backwards overlap.
-        work += count * (stage.forward_compute + stage.backward_compute);
         backwards += count * (split ? std::min(stage.backward.free_free, stage.input_gradient.free_free)
                                     : stage.backward.free_free);
       } else if (split) {
@@ -136,6 +136,7 @@ LowerBound PlanBounds::of(std::int32_t pipeline, std::int64_t microbatches, cons
       kept = schedule.placement == workloads::StagePlacement::bidirectional ? std::max(kept, stage.kept)
                                                                             : kept + stage.kept;
     });
+    if (schedule.overlaps) work = compute;
     const double end = begin + std::max(work, backwards);
     if (split || schedule.overlaps) {
       // The last input gradient may hand on before its rank's other work, and weight gradients may all come later.
@@ -150,7 +151,8 @@ LowerBound PlanBounds::of(std::int32_t pipeline, std::int64_t microbatches, cons
     }
     if (one_chunk) before_barrier = std::max(before_barrier, reduced(stages.of(rank), end, split));
     after_barrier = std::max({after_barrier, update, *std::max_element(published.begin(), published.end())});
-    bound.seconds = std::max(bound.seconds, *std::max_element(busy.begin(), busy.end()));
+    const double busiest = *std::max_element(busy.begin(), busy.end());
+    bound.seconds = std::max({bound.seconds, busiest, compute + space_.lost_beside_collectives() * busiest});
     bound.bytes = std::max(bound.bytes, held + kept);
   }
   if (base.step.optimizer_barrier) {

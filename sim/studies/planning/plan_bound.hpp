@@ -5,10 +5,12 @@
 /// microbatch can have come through the stages before it, runs all its passes one after the other on its compute
 /// stream, and after its last backward the stages before it still run theirs: fill + work + drain, on the worst rank.
 /// Gradients of the last microbatch are reduced one after the other; after the barrier updated weights are published
-/// likewise. Every communication stream is busy for the sum of what runs on it. If these bounds do not prune a plan,
-/// the longest path through all actions of the schedule is used, with each rank's actions one after the other. Memory:
-/// the sum of weights, optimizer state, everything kept of the microbatches that the schedule has in flight, and the
-/// gradients accumulated by then.
+/// likewise. Every communication stream is busy for the sum of what runs on it. Where collectives slow down the compute
+/// beside them to 1/s of its speed, a rank that computes for C seconds alone and has a stream that is busy for B gets
+/// (T - B) + B/s of compute done in a step of T, so that T is at least C + B (1 - 1/s). If these bounds do not prune a
+/// plan, the longest path through all actions of the schedule is used, with each rank's actions one after the other.
+/// Memory: the sum of weights, optimizer state, everything kept of the microbatches that the schedule has in flight,
+/// and the gradients accumulated by then.
 #include <cstdint>
 #include <map>
 #include <vector>

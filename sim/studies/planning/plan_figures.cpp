@@ -28,7 +28,7 @@ PlanFigures figures_of(const scenario::Scenario& scenario, const preparation::Pr
   }
   figures.mfu = measure_step(scenario, preparation, timeline).mfu();
   const auto capacity = preparation.machine.cluster->chip().memory;
-  const metrics::StepMemory memories(preparation.step, program, timeline);
+  metrics::StepMemory memories(preparation.step, program, timeline);
   auto fullest = memories.of(rank, capacity);
   for (const auto lane : metrics::last_rank_of_stages(program, timeline)) {
     auto memory = memories.of(lane, capacity);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "sim/program/shared_chip.hpp"
 #include "sim/scenario/limits.hpp"
 #include "sim/simulate.hpp"
 #include "workloads/pipeline/schedules/schedules.hpp"
@@ -69,6 +70,14 @@ Degrees degrees_of(const std::vector<topologies::AxisRequest>& mesh, std::int32_
   return degrees;
 }
 
+double least_loss_beside_collectives(const scenario::Scenario& scenario) {
+  if (scenario.time_model != cost::TimeModel::calibrated) return 0;
+  double least = 1;
+  for (const auto& chip : scenario.cluster.chips())
+    least = std::min(least, chip.kernels ? 1 - 1 / program::overlap_slowdown(*chip.kernels) : 0);
+  return least;
+}
+
 }  // namespace
 
 std::string plan_axis_name(int axis, int zero) {
@@ -84,6 +93,7 @@ PlanSpace::PlanSpace(const scenario::Scenario& scenario)
       cluster_(build_cluster(scenario.cluster)),
       symmetry_(cluster_),
       memory_(scenario.search.memory.value_or(scenario.cluster.chip().memory)),
+      lost_beside_collectives_(least_loss_beside_collectives(scenario)),
       recomputations_(scenario.search.recompute),
       recompute_is_searched_(!scenario.search.recompute.empty() || !scenario.places.contains("training.recompute")) {
   if (recomputations_.empty() && recompute_is_searched_)

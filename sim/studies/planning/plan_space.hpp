@@ -68,6 +68,8 @@ class PlanSpace {
   [[nodiscard]] const topologies::Cluster& cluster() const { return cluster_; }
   [[nodiscard]] const topologies::ClusterSymmetry& symmetry() const { return symmetry_; }
   [[nodiscard]] Bytes memory() const { return memory_; }
+  /// The share of its speed that compute loses at least while a collective runs on its chip; 0: it loses nothing.
+  [[nodiscard]] double lost_beside_collectives() const { return lost_beside_collectives_; }
   [[nodiscard]] const std::vector<workloads::Recompute>& recomputations() const { return recomputations_; }
   [[nodiscard]] std::int32_t least_recomputation() const;  ///< the one that repeats the least work
 
@@ -116,6 +118,7 @@ class PlanSpace {
   topologies::Cluster cluster_;
   topologies::ClusterSymmetry symmetry_;
   Bytes memory_;
+  double lost_beside_collectives_;
   std::vector<workloads::Recompute> recomputations_;
   bool recompute_is_searched_;
   std::vector<const workloads::Schedule*> schedule_of_choice_;

@@ -4,6 +4,7 @@
 #include "sim/cost/layer_time.hpp"
 #include "sim/studies/planning/plan_space.hpp"
 #include "sim/studies/planning/summary_memory_private.hpp"
+#include "workloads/sharded_layers/muon_groups.hpp"
 #include "workloads/sharded_layers/optimizer.hpp"
 
 namespace lockstep::planning {
@@ -146,7 +147,9 @@ StateSummary summarize_state(const scenario::Scenario& scenario, const preparati
       return listed(all, summary.collectives);
     };
     Bytes traffic(0);
+    std::vector<const workloads::WeightUpdate*> weights;
     for (const auto& update : block.weights) {
+      weights.push_back(&update);
       const auto state = state_of(step.optimizer, update);
       made.held += update.stored.value() + (step.offload.optimizer ? 0 : state.value());
       made.gradients += (step.gradient_element * update.gradient_elements).value();
@@ -159,6 +162,11 @@ StateSummary summarize_state(const scenario::Scenario& scenario, const preparati
     made.publish = together(&workloads::WeightUpdate::publish);
     if (!step.offload.optimizer && !block.weights.empty())
       made.update = compute_time(rates, {workloads::ComputeWork::memory, Flops(0), traffic, {}}).value();
+    for (const auto& group : muon_groups(step.optimizer, weights)) {
+      const auto& work = group.work;
+      made.update +=
+          compute_time(rates, {workloads::ComputeWork::head_product, work.flops, work.traffic, group.shape}).value();
+    }
     summary.kinds.push_back(std::move(made));
   }
   return summary;

@@ -49,16 +49,18 @@ PlanBranch PlanTree::root(std::int32_t number) {
   const bool overlaps = node.degrees.pipeline > 1 &&
                         std::any_of(schedules.begin(), schedules.end(),
                                     [](const auto& name) { return workloads::find_schedule(name)->overlaps; });
-  double work = 0;
+  double work = 0, compute = 0;
   for (const int kind : space_.kinds()) {
     const auto& timed = passes.kinds[position_of(kind)];
     const auto& block = summary.kinds[position_of(kind)];
     const auto backward = std::min(timed.backward.path.free_free,
                                    timed.input_gradient.path.free_free + timed.weight_gradient.path.free_free);
+    compute += block.forward.compute + block.backward.compute;
     work += overlaps ? block.forward.compute + block.backward.compute : timed.forward.path.free_free + backward;
   }
   const double busy = longest_stream(space_.kinds(), summary, book_.least_costs(number, summary));
-  branch.bound_s = std::max(work, busy) * most / node.degrees.pipeline * rounding;
+  branch.bound_s = std::max({work, busy, compute + space_.lost_beside_collectives() * busy}) * most /
+                   node.degrees.pipeline * rounding;
   ++bounds_;
   return branch;
 }

@@ -23,18 +23,6 @@ Key key_of(const workloads::RecordedJob& job, const workloads::RecordedCollectiv
   return {kind_text(what), members, bytes};
 }
 
-/// The pipeline stage of the rank at a position of the cluster.
-workloads::StageId stage_of(const preparation::PreparedStep& preparation, std::int32_t position) {
-  const auto& mesh = *preparation.machine.mesh;
-  if (!mesh.has_axis("pipeline")) return 0;
-  const auto rank = mesh.rank_of(preparation.machine.cluster->device_at_position(position));
-  for (const auto& line : mesh.groups({"pipeline"})) {
-    const auto found = std::find(line.members.begin(), line.members.end(), rank);
-    if (found != line.members.end()) return static_cast<workloads::StageId>(found - line.members.begin());
-  }
-  return 0;
-}
-
 std::map<Key, double> derived(const preparation::PreparedStep& preparation, workloads::StageId stage) {
   std::map<Key, double> counts;
   const auto& step = preparation.step;
@@ -59,6 +47,17 @@ std::map<Key, double> derived(const preparation::PreparedStep& preparation, work
 }
 
 }  // namespace
+
+workloads::StageId stage_of(const preparation::PreparedStep& preparation, std::int32_t position) {
+  const auto& mesh = *preparation.machine.mesh;
+  if (!mesh.has_axis("pipeline")) return 0;
+  const auto rank = mesh.rank_of(preparation.machine.cluster->device_at_position(position));
+  for (const auto& line : mesh.groups({"pipeline"})) {
+    const auto found = std::find(line.members.begin(), line.members.end(), rank);
+    if (found != line.members.end()) return static_cast<workloads::StageId>(found - line.members.begin());
+  }
+  return 0;
+}
 
 std::vector<ComparedCollective> compared_collectives(const workloads::RecordedJob& job,
                                                      const workloads::RecordedRank& rank,

@@ -18,6 +18,9 @@ struct ComparedCollective {
   double derived = 0;
 };
 
+/// The pipeline stage of the rank at a position of the cluster.
+[[nodiscard]] workloads::StageId stage_of(const preparation::PreparedStep& preparation, std::int32_t position);
+
 /// Of one recorded rank, and of the scenario's rank at the same position of the cluster. Rows that agree come last;
 /// before them those with most bytes first. Throws ConfigError for a rank that the scenario does not have.
 [[nodiscard]] std::vector<ComparedCollective> compared_collectives(const workloads::RecordedJob& job,

@@ -65,16 +65,46 @@ class Matching {
                              kind_text(matched.what));
       return;
     }
-    if (!matched.what.buffer) {
-      matched.what.buffer = collective.buffer;
-      matched.what.buffer_is_shard = collective.buffer_is_shard;
-    }
+    agree_on_bytes(matched, place, collective, part.rank);
     matched.recorded = std::min(matched.recorded, duration);
     matched.parts.push_back(part);
   }
 
+  /// The members of a collective have arrays of one size, but in an all-to-all, where the largest counts.
+  void agree_on_bytes(MatchedCollective& matched, std::size_t place, const RecordedCollective& collective,
+                      std::int32_t rank) {
+    auto& known = matched.what;
+    if (!collective.buffer || (known.buffer && known.buffer_is_shard != collective.buffer_is_shard)) return;
+    if (!known.buffer || collective.kind == CollectiveKind::all_to_all) {
+      known.buffer = std::max(known.buffer.value_or(Bytes(0)), *collective.buffer);
+      known.buffer_is_shard = collective.buffer_is_shard;
+    } else if (known.kind && *known.buffer != *collective.buffer) {
+      problem(rank, "collective " + std::to_string(place) + " of " + group_text(collective) + " has " +
+                        std::to_string(collective.buffer->value()) + " bytes, on rank " +
+                        std::to_string(job_.ranks[position_of(matched.parts.front().rank)].rank) + " it has " +
+                        std::to_string(known.buffer->value()));
+    }
+  }
+
+  /// Of two recorded ranks the one receives what the other sends.
+  void check_transfers(const Key& key, const std::vector<std::size_t>& list) {
+    const auto recorded = [&](std::int32_t rank) {
+      return std::any_of(job_.ranks.begin(), job_.ranks.end(), [&](const auto& other) { return other.rank == rank; });
+    };
+    if (!recorded(std::get<1>(key)) || !recorded(std::get<2>(key))) return;
+    for (const auto place : list) {
+      const auto& matched = all_[place];
+      if (matched.parts.size() == 2) continue;
+      const bool sends = matched.what.role == RecordedCollective::Role::sends;
+      return problem(matched.parts.front().rank, "rank " + std::to_string(std::get<1>(key)) +
+                                                     (sends ? " sends more to rank " : " sends less to rank ") +
+                                                     std::to_string(std::get<2>(key)) + " than that one receives");
+    }
+  }
+
   /// All recorded members of a group take part in each of its collectives.
   void check(const Key& key, const std::vector<std::size_t>& list) {
+    if (std::get<0>(key) == 1) check_transfers(key, list);
     if (std::get<0>(key) != 0) return;
     std::map<std::int32_t, std::int64_t> count;
     for (const auto place : list) {

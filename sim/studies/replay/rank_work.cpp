@@ -33,7 +33,7 @@ class DatedRank {
     last_of_stream_.assign(rank_.streams.size(), -1);
     work_of_event_.assign(rank_.events.size(), -1);
     launch_.assign(rank_.events.size(), {-1, Seconds(0)});
-    joins_collectives_.assign(rank_.events.size(), false);
+    joins_.assign(rank_.events.size(), {});
     // The device's and the host's operations in the order of their dates, which is topological.
     std::size_t point = 0;
     for (const auto id : kept_) {
@@ -110,6 +110,12 @@ class DatedRank {
       if (kind == RecordedEvent::Kind::collective) called_from_[point.launched] = last_kernel;
       if (kind == RecordedEvent::Kind::kernel) last_kernel = point.launched;
     }
+    // A stream on which one collective began before that kernel ended does not wait for its caller.
+    calls_wait_.assign(rank_.streams.size(), true);
+    for (const auto id : kept_) {
+      const auto caller = called_from_[id];
+      if (caller >= 0 && start(id) < end(caller) - tolerance) calls_wait_[rank_.events[id].stream] = false;
+    }
   }
 
   void add_host(const HostPoint& point) {
@@ -133,17 +139,19 @@ class DatedRank {
     take_stream_waits(point);
   }
 
-  /// A call that let a stream wait for another: if the next launch is a kernel of the rank's own, it waits for the last
-  /// collective that had ended when it began.
+  /// A call that let a stream wait for another: if the next launch is a kernel of the rank's own, it waits for the
+  /// collective that was launched last, if that had ended when the kernel began, otherwise for the last that had.
   void take_stream_waits(const HostPoint& point) {
     if (point.launched < 0) return;
     const auto called = *rank_.events[point.launched].launched;
-    bool any = false;
+    std::size_t waits = 0;
     for (; next_stream_wait_ < rank_.stream_waits.size() && rank_.stream_waits[next_stream_wait_] <= called;
          ++next_stream_wait_)
-      any = true;
-    if (any && rank_.events[point.launched].kind != RecordedEvent::Kind::collective)
-      joins_collectives_[point.launched] = true;
+      ++waits;
+    if (rank_.events[point.launched].kind == RecordedEvent::Kind::collective)
+      launched_collectives_.push_back(point.launched);
+    else
+      joins_[point.launched] = {std::min(waits, launched_collectives_.size()), launched_collectives_.size()};
   }
 
   void add_device(RecordedEventId id) {
@@ -175,9 +183,13 @@ class DatedRank {
     for (const auto earlier : event.after) wait_for(earlier);
     if (made.kind == WorkOperation::Kind::collective) {
       // PyTorch's communication waits for the stream that calls it.
-      if (called_from_[id] >= 0) wait_for(called_from_[id]);
-    } else if (joins_collectives_[id]) {
-      if (const auto joined = last_collective_before(began)) wait_for(*joined);
+      if (called_from_[id] >= 0 && calls_wait_[event.stream]) wait_for(called_from_[id]);
+    } else if (joins_[id].waits > 0) {
+      const auto known = others;
+      for (std::size_t i = joins_[id].launched - joins_[id].waits; i < joins_[id].launched; ++i)
+        wait_for(launched_collectives_[i]);
+      const auto joined = others == known ? last_collective_before(began) : std::nullopt;
+      if (joined) wait_for(*joined);
     }
     const Seconds bound = std::max({stream_free, launched, others});
     if (began - bound > worth_a_look) {
@@ -186,7 +198,7 @@ class DatedRank {
         ++work_.gaps.guessed;
       }
     }
-    account(stream_free, launched, others, began);
+    account(stream_free, launched, others, began, made);
     made.pause = std::max(Seconds(0), began - std::max({stream_free, launched, others}));
     made.duration = std::max(Seconds(0), end(id) - began);
     last_of_stream_[event.stream] = id;
@@ -194,11 +206,14 @@ class DatedRank {
     work_of_event_[id] = add(std::move(made));
   }
 
-  void account(Seconds stream_free, Seconds launched, Seconds others, Seconds began) {
+  void account(Seconds stream_free, Seconds launched, Seconds others, Seconds began, WorkOperation& made) {
     if (began <= stream_free) return;
     auto& gaps = work_.gaps;
     const Seconds reason = std::max(launched, others);
-    if (reason > stream_free) (launched >= others ? gaps.launch : gaps.streams) += reason - stream_free;
+    if (reason > stream_free) {
+      (launched >= others ? made.waited_for_launch : made.waited_for_streams) = reason - stream_free;
+      (launched >= others ? gaps.launch : gaps.streams) += reason - stream_free;
+    }
     gaps.unexplained += began - std::max(reason, stream_free);
   }
 
@@ -236,7 +251,14 @@ class DatedRank {
   RecordedStreamId host_ = 0;
   std::vector<RecordedEventId> kept_, by_end_, collectives_;
   Indexed<RecordedEventId, RecordedEventId> called_from_;  // of a collective: the kernel that was launched before it
-  Indexed<RecordedEventId, bool> joins_collectives_;
+  Indexed<RecordedStreamId, bool> calls_wait_;             // collectives of the stream wait for that kernel
+  /// Calls before the launch of a kernel that let its stream wait, and the collectives that were launched by then. Each
+  /// call is taken to be for one of the last of these.
+  struct Joins {
+    std::size_t waits = 0, launched = 0;
+  };
+  Indexed<RecordedEventId, Joins> joins_;
+  std::vector<RecordedEventId> launched_collectives_;
   Indexed<RecordedEventId, std::pair<WorkId, Seconds>> launch_;  // its operation, and when it let the kernel begin
   std::vector<HostPoint> points_;
   std::optional<Seconds> last_mark_;

@@ -19,7 +19,9 @@ struct WorkOperation {
   workloads::RecordedEventId event = -1;  ///< none for what the host does between launches
   std::int64_t order = 0;                 ///< of operations that could be next the least is the first
   Seconds pause{0};                       ///< between what it waits for and its start
+  Seconds recorded_pause{0};              ///< the same, whatever a replay makes of it
   Seconds duration{0};
+  Seconds waited_for_launch{0}, waited_for_streams{0};  ///< while its stream stood still, as recorded
   bool computes = false;  ///< a kernel, whose time depends on the chip's clock; not a copy
   SmallList<workloads::RecordedStreamId> streams;
   std::int32_t priority = 0;
@@ -37,7 +39,8 @@ struct Gaps {
 struct RankWork {
   Indexed<workloads::RecordedStreamId, std::string> streams;  ///< those of the rank, and the host's
   Indexed<WorkId, WorkOperation> operations;                  ///< in a topological order
-  Seconds begin{0}, end{0};                                   ///< as recorded; of a graph without dates both 0
+  /// As recorded: from the first marked step's begin, or the first launch; of a graph without dates both 0.
+  Seconds begin{0}, end{0};
   Gaps gaps;
 };
 

@@ -4,6 +4,7 @@
 /// what the network makes of it; without a network, the least time that any of its members recorded, since the last one
 /// to come waits for nobody.
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,12 +22,43 @@ struct ReplayOptions {
   collectives::CollectiveRules rules;
   std::int64_t data = 0;  ///< data-parallel ranks; 0: as recorded. Only of a trace of one rank that stands for all
   double clock = 1;       ///< kernels run so many times as fast
+  /// Pauses before kernels that nothing explains are left out if they are longer.
+  Seconds longest_pause{std::numeric_limits<double>::infinity()};
+  bool keep_spans = false;  ///< of every operation of every rank, for pictures
+};
+
+/// Where the time of a stream went.
+struct StreamShares {
+  Seconds kernels{0}, collectives{0};
+  Seconds launches{0};     ///< the host had not launched the next operation
+  Seconds streams{0};      ///< another stream had to end something first
+  Seconds ranks{0};        ///< another rank was not there yet, before or inside a collective
+  Seconds unexplained{0};  ///< pauses
+};
+
+/// An operation on its first stream, since the first rank's begin.
+struct ReplayedSpan {
+  WorkId operation = 0;
+  workloads::RecordedEventId event = 0;
+  workloads::RecordedStreamId stream = 0;
+  std::int32_t collective = -1;  ///< row of Replay::collectives
+  timeline::Interval recorded{}, simulated{};
+  WorkId because = -1;  ///< of those that it waited for the last to end; -1: none
+  SmallList<WorkId> after{};
+};
+
+/// A pause that nothing explains.
+struct LongPause {
+  std::int32_t rank = 0;
+  std::string stream, before;  ///< the kernel that began late
+  Seconds at, length;          ///< its end, since the first rank's begin
 };
 
 struct ReplayedStream {
   std::string name;
   Seconds busy{0};                      ///< sum of what was recorded on it
   Seconds recorded_end, simulated_end;  ///< of its last operation, since the first rank's begin
+  StreamShares recorded, simulated;     ///< of a graph without dates only the second
 };
 
 struct ReplayedRank {
@@ -35,9 +67,11 @@ struct ReplayedRank {
   Seconds later{0};                 ///< than the first rank it began; kept
   std::optional<Seconds> recorded;  ///< its end, since the first rank's begin; nothing for a graph without dates
   Seconds simulated{0};
+  Seconds first{0};   ///< replayed begin of its first operation on the device
   Seconds waited{0};  ///< inside collectives, for others; thrown away
   Gaps gaps;
   std::vector<ReplayedStream> streams;
+  std::vector<ReplayedSpan> spans;  ///< if asked for, by stream and simulated start
   workloads::RecordedCounts counts;
 };
 
@@ -60,7 +94,9 @@ struct Replay {
   std::int32_t world = 0;
   std::vector<ReplayedRank> ranks;
   std::vector<ReplayedCollective> collectives;
-  std::vector<std::string> notes;  ///< sentences: what was taken for granted in this replay
+  std::int64_t free_collectives = 0;  ///< that take no time: the trace has none for them, and there is no network
+  std::vector<LongPause> pauses;      ///< the longest ones, the longest first
+  std::vector<std::string> notes;     ///< sentences: what was taken for granted in this replay
 };
 
 /// Throws ConfigError where the job cannot be replayed so, with the reason.

@@ -22,17 +22,19 @@ constexpr std::size_t most_predecessors = 65'535;  // of an operation of a progr
 class Writing {
  public:
   Writing(const workloads::RecordedJob& job, const std::vector<RankWork>& works,
-          const std::vector<MatchedCollective>& collectives, const ReplayOptions& options)
+          const std::vector<MatchedCollective>& collectives, const ReplayOptions& options, bool eager)
       : job_(job),
         works_(works),
         collectives_(collectives),
         options_(options),
         shape_(job, options),
-        roles_(roles_of(works, collectives)) {
+        eager_(eager),
+        roles_(eager ? roles_apart(works, collectives) : roles_of(works, collectives)) {
     if (options.cluster != nullptr) network_.emplace(*options.cluster, options.rules);
   }
 
-  ReplayProgram run() {
+  /// Nothing if collectives wait for each other in a circle.
+  std::optional<ReplayProgram> run() {
     made_.world = shape_.world();
     made_.notes = shape_.notes();
     auto& program = made_.program;
@@ -44,7 +46,12 @@ class Writing {
       for (topologies::LinkId link = 0; link < options_.cluster->links(); ++link)
         program.links.push_back(options_.cluster->link(link).bandwidth);
     }
+    streams_apart_ = std::any_of(collectives_.begin(), collectives_.end(), [&](const MatchedCollective& collective) {
+      return collective.what.kind == CollectiveKind::point_to_point && collective.parts.size() == 2 &&
+             stream_names(collective.parts.front()) != stream_names(collective.parts.back());
+    });
     made_.collectives.resize(collectives_.size());
+    sent_.assign(roles_.collectives.size(), -1);
     for (const auto role : roles_.representative.ids()) {
       matched_.emplace_back(work_of_role(role).operations.size(), -1);
       operations_.emplace_back(work_of_role(role).operations.size(), -1);
@@ -52,29 +59,40 @@ class Writing {
     for (std::int32_t i = 0; std::cmp_less(i, roles_.collectives.size()); ++i) {
       for (const auto& part : roles_.collectives[position_of(i)].parts) matched_[part.role][part.operation] = i;
     }
-    write_in_order();
+    if (!write_in_order()) return std::nullopt;
     for (const auto role : roles_.role_of_rank) made_.operations.push_back(operations_[role]);
     for (const auto& note : network_notes_) made_.notes.push_back(note);
     return std::move(made_);
   }
 
  private:
+  [[nodiscard]] std::vector<std::string> stream_names(const MatchedPart& part) const {
+    const auto& work = works_[position_of(part.rank)];
+    std::vector<std::string> names;
+    for (const auto number : work.operations[part.operation].streams) names.push_back(work.streams[number]);
+    return names;
+  }
+
   [[nodiscard]] const RankWork& work_of_role(RoleId role) const {
     return works_[position_of(roles_.representative[role])];
   }
 
   /// Operations in an order in which each comes after those that it waits for, collectives on all of their roles at
   /// once: of those that could be next, the one that stands earliest in its rank.
-  void write_in_order() {
+  bool write_in_order() {
     using Place = std::tuple<std::int64_t, RolePart>;  // with its order
     Indexed<RoleId, Indexed<WorkId, std::int32_t>> waits;
     Indexed<RoleId, Indexed<WorkId, std::vector<WorkId>>> followers;
     std::vector<std::size_t> missing;  // parts of a collective that are not ready
     for (const auto& collective : roles_.collectives) missing.push_back(collective.parts.size());
     std::priority_queue<Place, std::vector<Place>, std::greater<>> ready;
+    std::vector<std::vector<RolePart>> late(roles_.collectives.size());  // receives that are ready before their message
     const auto is_ready = [&](const RolePart& part) {
       const auto matched = matched_[part.role][part.operation];
-      if (matched >= 0 && --missing[position_of(matched)] > 0) return;
+      if (matched >= 0 && receives(part)) {
+        if (sent_[position_of(matched)] < 0) return late[position_of(matched)].push_back(part);
+      } else if (matched >= 0 && !is_eager(matched) && --missing[position_of(matched)] > 0)
+        return;
       ready.emplace(operation_of(part).order, part);
     };
     std::size_t left = 0;
@@ -98,21 +116,52 @@ class Writing {
       ready.pop();
       const auto matched = matched_[next.role][next.operation];
       const std::vector<RolePart> alone{next};
-      const auto& parts = matched < 0 ? alone : roles_.collectives[position_of(matched)].parts;
-      write(parts, matched);
+      const auto& parts = matched < 0 || is_eager(matched) ? alone : roles_.collectives[position_of(matched)].parts;
+      if (matched >= 0 && receives(next))
+        receive(next, matched);
+      else
+        write(parts, matched);
       left -= parts.size();
+      if (matched >= 0 && is_eager(matched) && !receives(next)) {
+        for (const auto& part : late[position_of(matched)]) is_ready(part);
+      }
       for (const auto& part : parts) {
         for (const auto follower : followers[part.role][part.operation]) {
           if (--waits[part.role][follower] == 0) is_ready({part.role, follower});
         }
       }
     }
-    if (left > 0) {
-      throw ConfigError({{{job_.ranks.front().file, 0, 0},
-                          "",
-                          "collectives of this job wait for each other in a circle",
-                          "ranks that begin those of two groups in the same order"}});
-    }
+    return left == 0;
+  }
+
+  /// A transfer that begins when its sender is ready, whether its receiver is or not.
+  [[nodiscard]] bool is_eager(std::int32_t matched) const {
+    const auto& collective = collectives_[position_of(roles_.collectives[position_of(matched)].matched.front())];
+    return eager_ && collective.what.kind == CollectiveKind::point_to_point && collective.parts.size() == 2;
+  }
+  [[nodiscard]] bool receives(const RolePart& part) const {
+    const auto matched = matched_[part.role][part.operation];
+    if (matched < 0 || !is_eager(matched)) return false;
+    const auto& rank = job_.ranks[position_of(roles_.representative[part.role])];
+    const auto& event = rank.events[operation_of(part).event];
+    return rank.collectives[event.collective].role == workloads::RecordedCollective::Role::receives;
+  }
+
+  /// The receiver's part of an eager transfer: it ends when the message is there.
+  void receive(const RolePart& part, std::int32_t matched) {
+    const auto id = made_.program.ops.next_id();
+    const auto& operation = operation_of(part);
+    ProgramOp op;
+    op.vertex = id;
+    op.priority = operation.priority;
+    op.stage = part.role;
+    op.streams = std::vector<program::StreamId>{stream("receives")};
+    for (const auto before : operation.after) op.predecessors.push_back(operations_[part.role][before]);
+    op.predecessors.push_back(sent_[position_of(matched)]);
+    std::sort(op.predecessors.begin(), op.predecessors.end());
+    op.predecessors.erase(std::unique(op.predecessors.begin(), op.predecessors.end()), op.predecessors.end());
+    operations_[part.role][part.operation] = id;
+    made_.program.ops.push_back(std::move(op));
   }
 
   void write(const std::vector<RolePart>& parts, std::int32_t matched) {
@@ -126,11 +175,19 @@ class Writing {
     for (const auto& part : parts) {
       const auto& operation = operation_of(part);
       for (const auto number : operation.streams) {
-        const auto on = stream(work_of_role(part.role).streams[number]);
+        // A transfer holds the sender's stream and the receiver's, each on its own rank only.
+        const auto& name = work_of_role(part.role).streams[number];
+        const auto on = stream(streams_apart_ ? name + " of role " + std::to_string(part.role) : name);
         if (std::find(streams.begin(), streams.end(), on) == streams.end()) streams.push_back(on);
       }
       for (const auto before : operation.after) op.predecessors.push_back(operations_[part.role][before]);
       operations_[part.role][part.operation] = id;
+    }
+    if (matched >= 0 && is_eager(matched)) {
+      const auto& pair = collectives_[position_of(roles_.collectives[position_of(matched)].matched.front())].parts;
+      streams = {stream("transfers " + std::to_string(pair.front().rank) + " " + std::to_string(pair.back().rank) +
+                        (parts.front().role == pair.front().rank ? " up" : " down"))};
+      sent_[position_of(matched)] = id;
     }
     op.streams = std::move(streams);
     std::sort(op.predecessors.begin(), op.predecessors.end());
@@ -258,6 +315,9 @@ class Writing {
   const std::vector<MatchedCollective>& collectives_;
   const ReplayOptions& options_;
   JobShape shape_;
+  bool eager_;
+  bool streams_apart_ = false;              // streams of one name on two ranks are not one
+  std::vector<program::ProgramOpId> sent_;  // of eager transfers, by position in roles_.collectives; -1: not yet
   std::optional<JobNetwork> network_;
   ReplayProgram made_;
   Roles roles_;
@@ -272,7 +332,17 @@ class Writing {
 
 ReplayProgram replay_program(const workloads::RecordedJob& job, const std::vector<RankWork>& works,
                              const std::vector<MatchedCollective>& collectives, const ReplayOptions& options) {
-  return Writing(job, works, collectives, options).run();
+  if (auto made = Writing(job, works, collectives, options, false).run()) return std::move(*made);
+  // Where every rank sends before it receives, no send can wait for its receive.
+  if (auto made = Writing(job, works, collectives, options, true).run()) {
+    made->notes.emplace_back(
+        "Sends do not wait for their receives, since ranks would wait for each other in a circle.");
+    return std::move(*made);
+  }
+  throw ConfigError({{{job.ranks.front().file, 0, 0},
+                      "",
+                      "collectives of this job wait for each other in a circle",
+                      "ranks that begin those of two groups in the same order"}});
 }
 
 }  // namespace lockstep::replay

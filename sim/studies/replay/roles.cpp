@@ -86,17 +86,9 @@ std::vector<RoleId> refined(const std::vector<RoleId>& roles, const std::vector<
   return made;
 }
 
-}  // namespace
-
-Roles roles_of(const std::vector<RankWork>& works, const std::vector<MatchedCollective>& collectives) {
-  Roles roles;
-  Numbering numbering;
-  for (const auto& work : works) roles.role_of_rank.push_back(numbering.number(text_of(work)));
-  for (std::size_t before = 0, count = numbering.size(); before < count;) {
-    before = count;
-    roles.role_of_rank = refined(roles.role_of_rank, collectives, count);
-  }
-  for (std::int32_t rank = 0; std::cmp_less(rank, works.size()); ++rank) {
+/// Roles with their first ranks and their collectives.
+Roles completed(Roles roles, const std::vector<MatchedCollective>& collectives) {
+  for (std::int32_t rank = 0; std::cmp_less(rank, roles.role_of_rank.size()); ++rank) {
     if (roles.role_of_rank[position_of(rank)] == roles.representative.count()) roles.representative.push_back(rank);
   }
   std::map<std::vector<RolePart>, std::size_t> known;
@@ -108,6 +100,25 @@ Roles roles_of(const std::vector<RankWork>& works, const std::vector<MatchedColl
     roles.collectives[same->second].matched.push_back(i);
   }
   return roles;
+}
+
+}  // namespace
+
+Roles roles_of(const std::vector<RankWork>& works, const std::vector<MatchedCollective>& collectives) {
+  Roles roles;
+  Numbering numbering;
+  for (const auto& work : works) roles.role_of_rank.push_back(numbering.number(text_of(work)));
+  for (std::size_t before = 0, count = numbering.size(); before < count;) {
+    before = count;
+    roles.role_of_rank = refined(roles.role_of_rank, collectives, count);
+  }
+  return completed(std::move(roles), collectives);
+}
+
+Roles roles_apart(const std::vector<RankWork>& works, const std::vector<MatchedCollective>& collectives) {
+  Roles roles;
+  for (RoleId rank = 0; std::cmp_less(rank, works.size()); ++rank) roles.role_of_rank.push_back(rank);
+  return completed(std::move(roles), collectives);
 }
 
 }  // namespace lockstep::replay

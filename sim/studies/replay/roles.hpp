@@ -30,5 +30,7 @@ struct Roles {
 };
 
 [[nodiscard]] Roles roles_of(const std::vector<RankWork>& works, const std::vector<MatchedCollective>& collectives);
+/// Every rank by itself.
+[[nodiscard]] Roles roles_apart(const std::vector<RankWork>& works, const std::vector<MatchedCollective>& collectives);
 
 }  // namespace lockstep::replay

@@ -16,7 +16,8 @@ constexpr double loss_of_a_doubling = 0.04;
 constexpr double most_widening = 1.5;  ///< for the sake of a pool's own sources, which may be two
 
 int bits_of(topologies::Precision precision) {
-  return precision == topologies::Precision::fp4 ? 4 : static_cast<int>(8 * element_size(precision).value());
+  const bool four = precision == topologies::Precision::fp4 || precision == topologies::Precision::nvfp4;
+  return four ? 4 : static_cast<int>(8 * element_size(precision).value());
 }
 bool is_small(const StepTraits& traits) { return traits.parameters < small_parameters; }
 

@@ -31,7 +31,7 @@ struct NamedPrecision {
   std::string_view word, precision;
 };
 // The first that is a part of the text. fp16 has the rate and the bytes of bf16.
-constexpr NamedPrecision precisions[] = {{"fp8", "fp8"},   {"float8", "fp8"},    {"fp4", "fp4"},   {"int8", "int8"},
+constexpr NamedPrecision precisions[] = {{"fp8", "fp8"},   {"float8", "fp8"},    {"fp4", "nvfp4"}, {"int8", "int8"},
                                          {"bf16", "bf16"}, {"bfloat16", "bf16"}, {"fp16", "bf16"}, {"float16", "bf16"}};
 
 }  // namespace

@@ -1,11 +1,12 @@
-// A trace of any format. What reads is whole: events in streams that are there, and after earlier events only.
+// A trace, read by the reader of LOCKSTEP_FUZZED_FORMAT, or of the format that it has where this is empty. What reads
+// is whole: events in streams that are there, and after earlier events only.
 #include "tests/fuzz/readers/target.hpp"
 #include "workloads/traces/read_traces.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lockstep;
   return test::answered([&] {
-    const auto job = workloads::read_trace_bytes(test::text_of(data, size), "fuzzed");
+    const auto job = workloads::read_trace_bytes(test::text_of(data, size), "fuzzed", LOCKSTEP_FUZZED_FORMAT);
     if (job.ranks.size() != 1) throw test::Defect("not one rank");
     const auto& rank = job.ranks.front();
     if (rank.rank < 0 || rank.rank >= job.world) throw test::Defect("a rank outside of its job");

@@ -1,9 +1,12 @@
 #include "tests/unit/collectives/network_case.hpp"
 
+#include <spdlog/logger.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
+#include "sim/engine/engine.hpp"
 #include "tests/unit/engine/child_run.hpp"
 #include "tests/unit/topologies/small_torus.hpp"
 #include "topologies/cluster/cluster_spec.hpp"
@@ -129,6 +132,11 @@ double NetworkCase::simulated(const collectives::CollectiveChoice& choice) const
   double last = 0;
   for (std::int32_t rank = 0; rank < made.ranks(); ++rank) last = std::max(last, spans.end(0, rank));
   return last;
+}
+
+double NetworkCase::shared(const collectives::CollectiveChoice& choice) const {
+  spdlog::logger log("quiet");
+  return engine::run(program(choice), {engine::EngineKind::max_min, {}, false}, log).timeline.makespan().value();
 }
 
 double NetworkCase::referenced(const collectives::CollectiveChoice& choice) const {

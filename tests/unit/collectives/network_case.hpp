@@ -46,8 +46,9 @@ class NetworkCase {
   [[nodiscard]] const collectives::GroupNetwork& network() const { return *network_; }
   /// One collective of all groups at once.
   [[nodiscard]] program::Program program(const collectives::CollectiveChoice& choice) const;
-  /// Its end on SimGrid and on the reference engine, in seconds.
+  /// Its end on SimGrid, under max-min sharing and on the reference engine, which looks at no link; in seconds.
   [[nodiscard]] double simulated(const collectives::CollectiveChoice& choice) const;
+  [[nodiscard]] double shared(const collectives::CollectiveChoice& choice) const;
   [[nodiscard]] double referenced(const collectives::CollectiveChoice& choice) const;
 
  private:

@@ -182,5 +182,33 @@ TEST(PcieTrees, GroupsShareTheirUplinks) {
   EXPECT_NEAR(cost(2), v / 10e9 + pcie_latency, 1e-12);
 }
 
+// Chips reach a shared NIC and each other over the same ports. Whatever a collective of three nodes is bound by, a
+// faster uplink does not make it longer, and an all-to-all takes what its most loaded link needs.
+TEST(PcieTrees, AFasterUplinkNeverMakesACollectiveLonger) {
+  int shorter = 0;
+  for (const auto& tree : trees()) {
+    for (std::size_t tier = 0; tier < tree.uplinks.size(); ++tier) {
+      for (const auto kind : {Kind::all_to_all, Kind::all_gather, Kind::all_reduce}) {
+        double before = 1e9;
+        for (const double times : {1.0, 1.1, 1.3, 1.6, 2.0, 4.0, 16.0}) {
+          auto made = node_of(tree);
+          made.nics = tree.chips / tree.uplinks.back().chips;
+          made.nic = BytesPerSecond(20e9);
+          made.uplinks[tier].link = made.uplinks[tier].link * times;
+          const NetworkCase three(nodes(3, made), "all");
+          const auto choice = three.network().choose(kind, size);
+          const double time = three.shared(choice);
+          EXPECT_LE(time, before * (1 + 1e-9))
+              << text(tree) << ", tier " << tier << " x " << times << ", " << choice.label;
+          if (kind == Kind::all_to_all) EXPECT_NEAR(time, choice.cost.value(), 1e-9 * time) << choice.label;
+          shorter += before < 1e9 && time < before * 0.99 ? 1 : 0;
+          before = time;
+        }
+      }
+    }
+  }
+  EXPECT_GT(shorter, 20) << "uplinks must matter";
+}
+
 }  // namespace
 }  // namespace lockstep::test

@@ -127,7 +127,7 @@ TEST(CommandLineOptions, HelpAndVersionGoToStdoutWithExit0) {
   const auto help = run(values, {"work", "--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.out, AllOf(HasSubstr("--word TEXT:{a,b}=a"), HasSubstr("tried work x"),
-                              HasSubstr("FLOAT in [0.5 - 2.5]"), HasSubstr("INT in [1 - 8]")));
+                              HasSubstr("FLOAT:from 0.5 to 2.5"), HasSubstr("INT:from 1 to 8")));
   EXPECT_EQ(help.errors, "");
   EXPECT_EQ(run(values, {"--version"}).out, "tried 1.2\n");
   EXPECT_EQ(values.ran, 0);

@@ -113,11 +113,11 @@ TEST(Chains, AreOfOneStageAndStream) {
               ElementsAre(ElementsAre(0, 4), ElementsAre(1, 5), ElementsAre(2, 6), ElementsAre(3, 7)));
 }
 
-TEST(Chains, AreNotOfKernelsThatSlowDown) {
+TEST(Chains, AreOfKernelsThatAllSlowDownOrNone) {
   TwoRanks pair;
-  for (std::int32_t op = 0; op < 4; ++op) pair.compute(op > 0 ? std::vector{op - 1} : std::vector<std::int32_t>{});
-  pair.program.ops[1].shares_chip = true;
-  EXPECT_THAT(longest(pair.program), ElementsAre(ElementsAre(0), ElementsAre(1), ElementsAre(2, 3)));
+  for (std::int32_t op = 0; op < 5; ++op) pair.compute(op > 0 ? std::vector{op - 1} : std::vector<std::int32_t>{});
+  pair.program.ops[1].shares_chip = pair.program.ops[2].shares_chip = true;
+  EXPECT_THAT(longest(pair.program), ElementsAre(ElementsAre(0), ElementsAre(1, 2), ElementsAre(3, 4)));
 }
 
 timeline::Timeline timeline_of(const program::Program& program, bool chains) {
@@ -145,14 +145,38 @@ TEST(Chains, KeepTheSpansOfTheirMembers) {
   const std::vector<std::vector<timeline::Interval>> expected{{span(0, 1), span(1, 7), span(7, 7), span(7, 10)},
                                                               {span(0, 2), span(2, 9), span(9, 9), span(9, 15)}};
   for (std::int32_t rank = 0; rank < 2; ++rank) {
-    for (std::int32_t op = 0; op < 4; ++op) EXPECT_EQ(timeline.simulated(op, rank), expected[rank][op]) << op;
+    for (std::int32_t op = 0; op < 4; ++op)
+      EXPECT_EQ(timeline.simulated(op, rank), expected[position_of(rank)][position_of(op)]) << op;
+  }
+}
+
+// Kernels of 2 s, 1 s and 3 s, the third launched at 4 s, beside a collective of 1.5 s that starts at 1 s and slows
+// them down by a factor of 2. The first has 1 s left at 1 s, does 0.75 s of it until 2.5 s, and ends at 2.75 s. The
+// second ends at 3.75 s; the third takes the stream then and runs from 4 s to 7 s.
+TEST(Chains, OfKernelsThatSlowDownKeepTheirSpans) {
+  TwoRanks pair;
+  add_compute(pair.program, 1, {}, 0, 2);
+  const auto first = add_compute(pair.program, 2);
+  add_compute(pair.program, 1, {first});
+  const auto third = add_compute(pair.program, 3, {first + 1});
+  pair.program.ops[third].launched = Seconds(4);
+  add_collective(pair.program, pair.together, {{Seconds(1.5), {}}}, {0});
+  share_chips(pair.program, 2);
+  pair.program.ops[0].shares_chip = false;
+  ASSERT_EQ(longest(pair.program).size(), 3U);
+  const auto timeline = timeline_of(pair.program, true);
+  const double expected[][2] = {{0, 2.75}, {2.75, 3.75}, {3.75, 7}};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_NEAR(timeline.simulated(first + i, 0).start.value(), expected[i][0], 1e-12);
+    EXPECT_NEAR(timeline.simulated(first + i, 0).end.value(), expected[i][1], 1e-12);
   }
 }
 
 /// A random program whose stages compute one operation after the other, as those of steps do.
 program::Program in_order(unsigned seed) {
   auto program = entangled(seed);
-  std::map<std::int32_t, std::int32_t> last;  // by stage
+  if (seed % 2 == 0) share_chips(program, program.shared_slowdown.front());  // long chains of kernels that slow down
+  std::map<std::int32_t, std::int32_t> last;                                 // by stage
   for (const auto id : program.ops.ids()) {
     auto& op = program.ops[id];
     if (op.kind != program::ProgramOp::Kind::compute) continue;

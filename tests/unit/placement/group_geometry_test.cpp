@@ -14,6 +14,12 @@
 namespace lockstep {
 namespace {
 
+/// Blocks of two axes as one ring.
+std::vector<topologies::DimensionGeometry> rings_of(const topologies::Cluster& cluster,
+                                                    const std::vector<topologies::Factor>& factors) {
+  return group_geometry(cluster, factors, topologies::BlockShape::ring);
+}
+
 using testing::ElementsAre;
 using testing::IsEmpty;
 using Shape = topologies::GroupDimension::Shape;
@@ -43,13 +49,13 @@ TEST(DeviceOffsets, AreTheDevicesAtTheCoordinates) {
 
 TEST(GroupGeometry, AFactorIsARingIfItReachesRound) {
   const topologies::Cluster cluster = test::torus({12, 5}, test::multiple_of_four);  // x wraps, y does not
-  const auto shape = [&](topologies::Factor factor) { return group_geometry(cluster, {factor}).at(0).shape.shape; };
+  const auto shape = [&](topologies::Factor factor) { return rings_of(cluster, {factor}).at(0).shape.shape; };
   EXPECT_EQ(shape({0, 12, 1}), Shape::ring);
   EXPECT_EQ(shape({0, 4, 3}), Shape::ring);
   EXPECT_EQ(shape({0, 4, 1}), Shape::line);
   EXPECT_EQ(shape({0, 3, 2}), Shape::line);
   EXPECT_EQ(shape({1, 5, 1}), Shape::line) << "y has no link from its end to its start";
-  const auto strided = group_geometry(cluster, {{0, 4, 3}}).at(0);
+  const auto strided = rings_of(cluster, {{0, 4, 3}}).at(0);
   EXPECT_EQ(strided.shape.links_per_hop, 3);
   EXPECT_EQ(strided.shape.sharing, 3) << "two more rings lie between";
   EXPECT_EQ(strided.shape.hop_latency, Seconds(3e-6));
@@ -63,7 +69,7 @@ TEST(GroupGeometry, FactorsThatContinueEachOtherAreOne) {
   std::sort(factors.begin(), factors.end(),
             [](const topologies::Factor& a, const topologies::Factor& b) { return a.size < b.size; });
   do {
-    const auto geometry = group_geometry(cluster, factors);
+    const auto geometry = rings_of(cluster, factors);
     ASSERT_EQ(geometry.size(), 1U);
     EXPECT_EQ(geometry[0].shape.label, "ring of 12 on x");
     EXPECT_THAT(geometry[0].factors, ElementsAre(topologies::Factor{0, 12, 1}));
@@ -71,14 +77,14 @@ TEST(GroupGeometry, FactorsThatContinueEachOtherAreOne) {
                                  [](const topologies::Factor& a, const topologies::Factor& b) {
                                    return std::pair(a.size, a.stride) < std::pair(b.size, b.stride);
                                  }));
-  EXPECT_EQ(group_geometry(cluster, {{0, 2, 1}, {0, 2, 6}}).size(), 2U) << "with a gap they are two";
+  EXPECT_EQ(rings_of(cluster, {{0, 2, 1}, {0, 2, 6}}).size(), 2U) << "with a gap they are two";
 }
 
 TEST(GroupGeometry, FactorsOfOneVanish) {
   const topologies::Cluster cluster = test::torus({4, 4}, test::always);
-  EXPECT_THAT(group_geometry(cluster, {}), IsEmpty());
-  EXPECT_THAT(group_geometry(cluster, {{0, 1, 1}, {1, 1, 4}}), IsEmpty());
-  EXPECT_EQ(group_geometry(cluster, {{0, 1, 1}, {1, 4, 1}}).size(), 1U);
+  EXPECT_THAT(rings_of(cluster, {}), IsEmpty());
+  EXPECT_THAT(rings_of(cluster, {{0, 1, 1}, {1, 1, 4}}), IsEmpty());
+  EXPECT_EQ(rings_of(cluster, {{0, 1, 1}, {1, 4, 1}}).size(), 1U);
 }
 
 /// The coordinates within a block that its ring passes, from the corner on; the last step leads back there.
@@ -100,7 +106,7 @@ TEST(GroupGeometry, ARingPassesEachChipOfABlockOnce) {
   for (int a = 2; a <= 9; ++a) {
     for (int b = 2; b <= 9; ++b) {
       const topologies::Cluster cluster = test::torus({a, b}, test::never);
-      const auto geometry = group_geometry(cluster, {{0, a, 1}, {1, b, 1}});
+      const auto geometry = rings_of(cluster, {{0, a, 1}, {1, b, 1}});
       SCOPED_TRACE(std::to_string(a) + "x" + std::to_string(b));
       if (a * b % 2 != 0) {
         ASSERT_EQ(geometry.size(), 2U);
@@ -124,11 +130,11 @@ TEST(GroupGeometry, ARingPassesEachChipOfABlockOnce) {
 // A ring through a block needs neighbours: a line that strides over others, or a third line, leaves all as they are.
 TEST(GroupGeometry, OnlyTwoAdjacentLinesMakeABlock) {
   const topologies::Cluster cluster = test::torus({8, 8, 8}, test::never);
-  EXPECT_EQ(group_geometry(cluster, {{0, 2, 1}, {1, 2, 1}}).size(), 1U);
-  EXPECT_EQ(group_geometry(cluster, {{0, 2, 2}, {1, 2, 1}}).size(), 2U);
-  EXPECT_EQ(group_geometry(cluster, {{0, 2, 1}, {1, 2, 1}, {2, 2, 1}}).size(), 3U);
+  EXPECT_EQ(rings_of(cluster, {{0, 2, 1}, {1, 2, 1}}).size(), 1U);
+  EXPECT_EQ(rings_of(cluster, {{0, 2, 2}, {1, 2, 1}}).size(), 2U);
+  EXPECT_EQ(rings_of(cluster, {{0, 2, 1}, {1, 2, 1}, {2, 2, 1}}).size(), 3U);
   // Two adjacent ones beside a strided one.
-  const auto beside = group_geometry(cluster, {{0, 2, 1}, {1, 2, 4}, {2, 4, 1}});
+  const auto beside = rings_of(cluster, {{0, 2, 1}, {1, 2, 4}, {2, 4, 1}});
   ASSERT_EQ(beside.size(), 2U);
   EXPECT_EQ(beside[0].shape.label, "ring of 8 through the 2x4 block x,z");
   EXPECT_EQ(beside[1].shape.label, "line of 2 on y");
@@ -140,7 +146,7 @@ TEST(GroupGeometry, ABlockIsAsSlowAsItsSlowerAxis) {
                                 {"y", 2, false, BytesPerSecond(40), Seconds(3)}};
   auto graph = std::make_unique<topologies::Cluster::Graph>(4, 2);
   const topologies::Cluster cluster("uneven", test::chip(test::never), axes, std::move(graph));
-  const auto ring = group_geometry(cluster, {{0, 2, 1}, {1, 2, 1}});
+  const auto ring = rings_of(cluster, {{0, 2, 1}, {1, 2, 1}});
   ASSERT_EQ(ring.size(), 1U);
   EXPECT_EQ(ring[0].shape.link, BytesPerSecond(40));
   EXPECT_EQ(ring[0].shape.hop_latency, Seconds(3));
@@ -154,13 +160,13 @@ TEST(SwitchedFactors, AreThoseBehindSwitches) {
   const topologies::Cluster nodes = build_cluster(test::nodes(3, test::fabric(topologies::Crossbar{})));
   EXPECT_THAT(switched_factors(nodes, {{1, 4, 1}, {0, 3, 1}}),
               ElementsAre(topologies::Factor{0, 3, 1}, topologies::Factor{1, 4, 1}));
-  EXPECT_THAT(group_geometry(nodes, {{1, 4, 1}, {0, 3, 1}}), IsEmpty());
+  EXPECT_THAT(rings_of(nodes, {{1, 4, 1}, {0, 3, 1}}), IsEmpty());
 }
 
 // A line of 3 with stride 2 from device 1 on: hops 1 > 2 > 3 and 3 > 4 > 5 there, and the same hops back.
 TEST(AddLanes, BothDirectionsOverTheSamePositions) {
   const topologies::Cluster cluster = test::torus({6}, test::never);
-  const auto geometry = group_geometry(cluster, {{0, 3, 2}});
+  const auto geometry = rings_of(cluster, {{0, 3, 2}});
   ASSERT_EQ(geometry.size(), 1U);
   std::vector<topologies::Lane> lanes;
   add_lanes(cluster, geometry[0], 5, 1, lanes);

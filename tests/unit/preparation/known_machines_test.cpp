@@ -48,6 +48,31 @@ TEST(KnownMachines, ACopyOfAClusterIsNotTheCluster) {
   EXPECT_NE(machine(one, {}).cluster, machine(other, {}).cluster);
 }
 
+/// What a scenario's layers compute and hold, after another scenario was asked for.
+std::string layers_after(const Keys& one, const Keys& other) {
+  KnownMachines known;
+  (void)prepare(small_scenario(one), known);
+  std::string text;
+  for (const auto& layer : prepare(small_scenario(other), known).model.layers) {
+    text += layer.to_string();
+    for (const auto& step : layer.forward) text += " " + std::to_string(step.flops.value());
+  }
+  return text;
+}
+
+// What the model is derived from tells it apart, whatever was known before; a chip or a slow one does not.
+TEST(KnownMachines, AModelIsThatOfItsOwnScenario) {
+  const Keys wider{{"model", "{type: two-matmul, layers: 2, d_model: 64, d_ff: 512}"}};
+  const Keys longer{{"batch", "{sequences: 16, sequence_length: 64}"}}, split{{"parallel", "{fsdp: 4}"}};
+  const Keys slow{{"perturbations", "[{chip: [1, 0, 0], slowdown: 2}]"}};
+  const auto plain = layers_after({}, {});
+  for (const Keys& other : {wider, longer, split}) {
+    EXPECT_EQ(layers_after({}, other), layers_after(other, other)) << other.front().second;
+    EXPECT_NE(layers_after({}, other), plain) << other.front().second;
+  }
+  EXPECT_EQ(layers_after(slow, {}), plain);
+}
+
 // Two are kept: the third takes the place of the one that was used longest ago.
 TEST(KnownMachines, OnlyTheLastAreKept) {
   const Keys a, b{{"cluster", "tpu-v5e:4x1"}}, c{{"cluster", "tpu-v6e:4x1"}};

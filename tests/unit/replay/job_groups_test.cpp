@@ -72,13 +72,13 @@ TEST(JobGroups, AnExchangeGoesBothWaysAtOnce) {
 // A send whose receiver was not recorded keeps the 3 s that it took, and the replay says so.
 TEST(JobGroups, HalfATransferKeepsItsTime) {
   const auto line = torus({2}, never);
-  Job made(2);
+  Job made(1);
+  made.job.world = 2;
   made.sends(0, 1, 3);
-  made.kernel(1, 1);
   const auto replay = made.run(on_cluster(line));
   EXPECT_DOUBLE_EQ(replay.step.value(), 3);
   EXPECT_THAT(replay.notes,
-              testing::ElementsAre("Sends and receives whose other rank was not recorded keep their times."));
+              testing::Contains("Sends and receives whose other rank was not recorded keep their times."));
 }
 
 // A collective of unknown bytes and one of an unknown kind keep the least time of their members: 2 + 5 s.

@@ -146,5 +146,29 @@ TEST(MatchedCollectives, RanksWithFewerCollectives) {
             "rank1: has 2 collectives of group 'all dp', other ranks have 3; expected ranks of one job");
 }
 
+// The members of an all-reduce have arrays of one size; in an all-to-all each may send another number of bytes, and the
+// largest counts.
+TEST(MatchedCollectives, Bytes) {
+  Job made(2);
+  for (const std::size_t rank : {0U, 1U}) made.collective(rank, 1);
+  made.last(1).buffer = lockstep::Bytes(2000);
+  EXPECT_EQ(made.refusal(),
+            "rank1: collective 0 of group 'all dp' has 2000 bytes, on rank 0 it has 1000; expected ranks of one job");
+  for (const std::size_t rank : {0U, 1U}) made.last(rank).kind = workloads::CollectiveKind::all_to_all;
+  const auto replay = made.run();
+  ASSERT_EQ(replay.collectives.size(), 1u);
+  EXPECT_EQ(replay.collectives[0].bytes, lockstep::Bytes(2000));
+}
+
+// Both ranks were recorded, so each send has its receive.
+TEST(MatchedCollectives, TransfersOfRecordedRanks) {
+  Job made(2);
+  made.sends(0, 1, 1);
+  made.receives(1, 0, 1);
+  EXPECT_EQ(made.refusal(), "");
+  made.sends(0, 1, 1);
+  EXPECT_EQ(made.refusal(), "rank0: rank 0 sends more to rank 1 than that one receives; expected ranks of one job");
+}
+
 }  // namespace
 }  // namespace lockstep::test

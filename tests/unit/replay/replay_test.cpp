@@ -78,5 +78,17 @@ TEST(Replay, AStepBoundByTheHostStaysSo) {
   EXPECT_NEAR(made.run(fast).step.value(), 310e-6, 1e-9);
 }
 
+// Rank 1 sends on a stream of the name of rank 0's for receives, and the other way round. Two transfers cross: both
+// take 5 us at once.
+TEST(Replay, StreamsOfTwoRanksAreNotOne) {
+  Job made(2);
+  for (auto& rank : made.job.ranks) rank.streams = {"compute", "up", "down"};
+  made.sends(0, 1, 5e-6).stream = 1;
+  made.receives(0, 1, 5e-6).stream = 2;
+  made.sends(1, 0, 5e-6).stream = 1;
+  made.receives(1, 0, 5e-6).stream = 2;
+  EXPECT_NEAR(made.run().step.value(), 5e-6, 1e-12);
+}
+
 }  // namespace
 }  // namespace lockstep::test

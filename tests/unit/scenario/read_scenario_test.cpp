@@ -24,13 +24,37 @@ TEST(ReadScenario, DefaultsAreWhatMostRunsHave) {
   EXPECT_EQ(scenario.pipeline.schedule, "1f1b");
   EXPECT_EQ(scenario.batch.microbatches, 1);
   EXPECT_EQ(scenario.training.precision, topologies::Precision::bf16);
-  EXPECT_EQ(scenario.time_model, cost::TimeModel::ideal);
   EXPECT_EQ(scenario.derive.context_attention, workloads::ContextAttention::ring);
   EXPECT_TRUE(scenario.training.flat_zero_shards);
   EXPECT_FALSE(scenario.derive.recompute.any());
   EXPECT_FALSE(scenario.reliability);
   EXPECT_FALSE(scenario.replay);
   EXPECT_THAT(scenario.perturbations, IsEmpty());
+}
+
+// A step takes what kernels reach unless the file says otherwise, or a chip has no kernels in the precisions of the
+// step: for 8 bits those of 8 and of 16 bits.
+TEST(ReadScenario, TheModelOfTimeIsCalibratedWhereAllKernelsAreKnown) {
+  const auto model_on = [](const std::string& cluster, const std::string& precision = "bf16",
+                           const std::string& more = "") {
+    return scenario::scenario_of_text(
+        "format: 1\nmodel: {type: two-matmul, layers: 6, d_model: 64, d_ff: 128}\ncluster: " + cluster +
+            "\nbatch: {sequences: 8, sequence_length: 16}\ntraining: {precision: " + precision + "}\n" + more,
+        "small.yaml", ".");
+  };
+  const auto measured = model_on("tpu-v5p:4x1x1");
+  EXPECT_EQ(measured.time_model, cost::TimeModel::calibrated);
+  EXPECT_FALSE(measured.time_model_chosen);
+  EXPECT_EQ(model_on("tpu-v3:4x4").time_model, cost::TimeModel::ideal) << "no kernels";
+  EXPECT_EQ(model_on("tpu-v5p:4x1x1", "int8").time_model, cost::TimeModel::calibrated);
+  EXPECT_EQ(model_on("{groups: [{node: dgx-h100, nodes: 1}, {node: dgx-a100, nodes: 1}]}").time_model,
+            cost::TimeModel::calibrated);
+  EXPECT_EQ(model_on("{groups: [{node: dgx-h100, nodes: 1}, {node: hgx-h20, nodes: 1}]}").time_model,
+            cost::TimeModel::ideal)
+      << "one kind of chip has no kernels";
+  const auto chosen = model_on("tpu-v5p:4x1x1", "bf16", "model_of_time: ideal\n");
+  EXPECT_EQ(chosen.time_model, cost::TimeModel::ideal);
+  EXPECT_TRUE(chosen.time_model_chosen);
 }
 
 // mesh gives places, parallel sizes; an axis of size 1 that has no place is none. What only parallel names comes after.
@@ -287,7 +311,7 @@ TEST(ReadScenario, PlacesAreThoseOfTheNearestKey) {
   const auto scenario = small_scenario({{"training", "{offload: {optimizer: true}}"}});
   EXPECT_EQ(scenario.where("batch.sequences").line, 5);
   EXPECT_EQ(scenario.where("batch.sequences.more").line, 5);
-  EXPECT_EQ(scenario.where("training.offload.link").line, 6);
+  EXPECT_EQ(scenario.where("training.offload.link").line, 7);
   EXPECT_EQ(scenario.where("routing").line, 1);
   EXPECT_EQ(scenario.where("routing").column, 1);
   EXPECT_EQ(scenario.where("batch.sequences").file, "small.yaml");
@@ -303,8 +327,8 @@ TEST(ClusterNode, HasKnownAlgorithms) {
   };
   for (const auto* algorithm : collectives::collective_algorithms()) {
     const std::string name(algorithm->name());
-    if (name == "torus") {
-      EXPECT_THAT(with(name), HasSubstr("cluster.node.algorithms[0]: `torus` is not known"));
+    if (name == "torus" || name == "torus all-to-all") {
+      EXPECT_THAT(with(name), HasSubstr("cluster.node.algorithms[0]: `" + name + "` is not known"));
     } else {
       EXPECT_EQ(with(name), "");
     }

@@ -66,6 +66,10 @@ const std::map<std::string, std::string>& values() {
       {"parallel.context", "2"},
       {"parallel.expert", "2"},
       {"parallel.zero", "2"},
+      {"parallel.zero.data", "1"},
+      {"parallel.zero.fsdp", "1"},
+      {"parallel.zero.context", "2"},
+      {"parallel.zero.expert", "3"},
       {"parallel.sequence_parallel", "false"},
       {"parallel.experts_over", "[expert, tensor]"},
       {"parallel.context_attention", "all_gather"},
@@ -96,6 +100,10 @@ const std::map<std::string, std::string>& values() {
       {"training.low_precision_weights", "per use"},
       {"training.optimizer_state", "bf16"},
       {"training.momentum", "false"},
+      {"training.muon", "{sharing: duplicated}"},
+      {"training.muon.sharing", "blockwise"},
+      {"training.muon.tensor", "distributed"},
+      {"training.muon.steps", "3"},
       {"training.master_weights", "true"},
       {"training.recompute", "full"},
       {"training.recompute.mode", "selective"},
@@ -173,9 +181,22 @@ const std::map<std::string, std::string>& values() {
 }
 
 /// The maps of a scenario whose keys are fixed; "" is the file itself. (`mesh` takes any axis name.)
-const std::vector<std::string> sections = {
-    "",        "cluster",  "cluster.placement", "parallel",      "pipeline", "plan",        "batch",
-    "routing", "training", "training.offload",  "communication", "search",   "reliability", "reliability.checkpoint"};
+const std::vector<std::string> sections = {"",
+                                           "cluster",
+                                           "cluster.placement",
+                                           "parallel",
+                                           "parallel.zero",
+                                           "training.muon",
+                                           "pipeline",
+                                           "plan",
+                                           "batch",
+                                           "routing",
+                                           "training",
+                                           "training.offload",
+                                           "communication",
+                                           "search",
+                                           "reliability",
+                                           "reliability.checkpoint"};
 
 class Reference : public testing::Test {
  protected:
@@ -207,6 +228,13 @@ class Reference : public testing::Test {
       overrides.push_back({"cluster", "{graph: " + two_leaves + ", node: {like: dgx-h100, chips: 1}}"});
     if (key.starts_with("cluster.placement.") && !key.ends_with("hosts"))
       overrides.push_back({"cluster.placement", "{best: 2}"});
+    // Only with Muon, and of axes that are there.
+    if (key.starts_with("training.muon")) overrides.push_back({"training.optimizer", "muon"});
+    for (const auto* axis : {"data", "fsdp", "context", "expert"}) {
+      if (key == std::string("parallel.zero.") + axis)
+        overrides.push_back({"parallel", "{" + std::string(axis) + ": 2, zero: {" + axis + ": 0}}"});
+    }
+    if (key == "parallel.zero.qqqqqqqqqqqq") overrides.push_back({"parallel", "{data: 2, zero: {data: 1}}"});
     // Only beside experts, and in a recomputation with a mode.
     if (key.starts_with("routing")) overrides.push_back({"model", "mixtral-8x7b"});
     if (key.starts_with("training.recompute.")) overrides.push_back({"training.recompute", "{mode: selective}"});

@@ -11,13 +11,15 @@ namespace lockstep::test {
 
 using Keys = std::vector<std::pair<std::string, std::string>>;
 
-/// 4 chips of a TPU v5p in a ring, 6 layers of two products. `keys` replace or add top-level keys: {"batch", "{...}"}.
+/// 4 chips of a TPU v5p in a ring at the rates of the data sheet, 6 layers of two products. `keys` replace or add
+/// top-level keys: {"batch", "{...}"}.
 inline scenario::Scenario small_scenario(const Keys& keys = {}) {
   Keys all{{"format", "1"},
            {"model", "{type: two-matmul, layers: 6, d_model: 64, d_ff: 128}"},
            {"cluster", "tpu-v5p:4x1x1"},
            {"parallel", "{data: 4}"},
-           {"batch", "{sequences: 8, sequence_length: 16}"}};
+           {"batch", "{sequences: 8, sequence_length: 16}"},
+           {"model_of_time", "ideal"}};
   for (const auto& [key, value] : keys) {
     const auto known =
         std::find_if(all.begin(), all.end(), [&, &name = key](const auto& one) { return one.first == name; });

@@ -161,7 +161,7 @@ TEST(LowPrecision, HalvesGathersThatOnlyProductsRead) {
   const auto& block = blocks.kinds[1];
   const auto plain = derived(model, parallel).kinds[1];
   auto packed = plain;
-  gather_weights_in_8_bits(packed, block);
+  gather_quantised_weights(packed, block, 1);
   int halved = 0, whole = 0;
   const auto compare = [&](const workloads::BlockSteps& before, const workloads::BlockSteps& after) {
     for (std::size_t i = 0; i < before.size(); ++i) {
@@ -202,7 +202,7 @@ TEST(LowPrecision, OperandsAreCastOnce) {
   const auto model = transformer();
   const auto blocks = blocks_of(model);
   auto layer = derived(model, workloads::Parallel{.data = 4}).kinds[1];
-  cast_operands(layer, blocks.kinds[1], 1);
+  cast_operands(layer, blocks.kinds[1], 2 + 1 + 1);
   constexpr std::int64_t tokens = 128 / 4;
   std::map<std::string, std::int64_t> casts;
   for (const auto* pass : {&layer.forward, &layer.backward}) {
@@ -227,7 +227,7 @@ TEST(LowPrecision, KeptCopiesLieBesideTheStoredWeights) {
   const auto plain = derived(model, workloads::Parallel{.fsdp = 4}).kinds[1];
   for (const int copies : {0, 1, 2}) {
     auto layer = plain;
-    keep_weights_in_8_bits(layer, blocks.kinds[1], copies);
+    keep_quantised_weights(layer, blocks.kinds[1], copies, 1);
     for (std::size_t i = 0; i < layer.weights.size(); ++i) {
       const bool norm = layer.weights[i].weight.starts_with("Wnorm");
       const auto stored = plain.weights[i].stored.value();

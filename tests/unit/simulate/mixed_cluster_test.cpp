@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <spdlog/logger.h>
 
+#include <filesystem>
+#include <fstream>
+#include <map>
+
 #include "sim/simulate.hpp"
 #include "sim/studies/planning/plan_space.hpp"
 #include "tests/unit/scenario/small_scenario.hpp"
@@ -121,6 +125,62 @@ TEST(MixedCluster, CablesAreThoseOfEachNode) {
   EXPECT_EQ(cluster.chips().count(), 2);
   EXPECT_EQ(cluster.chip_kind(0), 0);
   EXPECT_EQ(cluster.chip_kind(15), 1);
+}
+
+/// Two leaves of two hosts each, below one spine.
+std::string graph_file() {
+  const auto file = std::filesystem::temp_directory_path() / "lockstep_mixed_graph.yaml";
+  std::ofstream(file) << "hosts: [{names: \"new[1-2],old[1-2]\", adapters: 8}]\n"
+                         "switches: [leaf1, leaf2, spine]\n"
+                         "links:\n"
+                         "  - {from: \"new1,old1\", to: leaf1, rate: 400 Gbps}\n"
+                         "  - {from: \"new2,old2\", to: leaf2, rate: 400 Gbps}\n"
+                         "  - {from: \"leaf[1-2]\", to: spine, count: 16, rate: 400 Gbps}\n";
+  return file.string();
+}
+
+// Groups on a graph: the hosts that a group names are of its kind, whichever leaf they hang below. NICs of the old
+// hosts have 200 Gb/s, and their adapters keep the file's names.
+TEST(MixedCluster, GroupsNameTheirHostsOnAGraph) {
+  const auto cluster_of = [](const std::string& groups) {
+    return "{graph: " + graph_file() + ", fabric: {like: infiniband-ndr-fat-tree, efficiency: 1}, groups: [" + groups +
+           "]}";
+  };
+  const auto scenario = on(cluster_of("{node: dgx-h100, hosts: \"new[1-2]\"}, {node: dgx-a100, hosts: \"old[1-2]\"}"),
+                           {{"parallel", "{data: 32}"}});
+  const auto cluster = build_cluster(scenario.cluster);
+  EXPECT_EQ(cluster.devices(), 32);
+  std::map<std::string, double> rates;  // of each host's first adapter
+  for (topologies::LinkId id = 0; id < cluster.links(); ++id) {
+    const auto& link = cluster.link(id);
+    const auto& name = cluster.node(link.from).name;
+    if (link.kind == topologies::LinkKind::network && name.ends_with("/nic0"))
+      rates[name.substr(0, 4)] = link.bandwidth.value();
+  }
+  EXPECT_EQ(rates, (std::map<std::string, double>{{"new1", 50e9}, {"new2", 50e9}, {"old1", 25e9}, {"old2", 25e9}}));
+  for (topologies::DeviceId device = 0; device < 32; ++device)
+    EXPECT_EQ(cluster.chips()[cluster.chip_kind(device)].name, device < 16 ? "h100" : "a100");
+  const auto turned = on(cluster_of("{node: dgx-a100, hosts: \"old[1-2]\"}, {node: dgx-h100, hosts: \"new[1-2]\"}"),
+                         {{"parallel", "{data: 32}"}});
+  EXPECT_EQ(run(turned).metrics.step_time, run(scenario).metrics.step_time);
+
+  const auto refused = [&](const std::string& groups, const std::string& more = "") {
+    auto text = cluster_of(groups);
+    text.insert(text.size() - 1, more);
+    return test::refused([&] { (void)on(text, {{"parallel", "{data: 32}"}}); });
+  };
+  EXPECT_THAT(refused("{node: dgx-h100, hosts: \"new[1-2]\"}, {node: dgx-a100, hosts: \"new1,old1\"}"),
+              HasSubstr("cluster.groups[1].hosts: host 'new1' is in another group too"));
+  EXPECT_THAT(refused("{node: dgx-h100, hosts: \"new[1-2]\"}, {node: dgx-a100, nodes: 2}"),
+              HasSubstr("cluster.groups: some groups name their hosts and some do not"));
+  EXPECT_THAT(refused("{node: dgx-h100, hosts: new1, nodes: 1}"),
+              HasSubstr("cluster.groups[0].nodes: the hosts say it"));
+  EXPECT_THAT(refused("{node: dgx-h100, hosts: new1}", ", placement: {hosts: new2}"),
+              HasSubstr("cluster.placement: the groups name their hosts"));
+  EXPECT_THAT(refused("{node: dgx-h100, nodes: 3}", ", placement: {hosts: \"new[1-2]\"}"),
+              HasSubstr("cluster.groups: have 3 nodes, and the placement has 2 hosts"));
+  EXPECT_THAT(test::refused([] { (void)on("{groups: [{node: dgx-h100, hosts: new1}]}"); }),
+              HasSubstr("cluster.groups[0].hosts: are those of a graph, and this cluster has none"));
 }
 
 TEST(MixedCluster, WhatCannotBeMixedIsRefused) {

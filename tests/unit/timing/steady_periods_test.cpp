@@ -40,6 +40,27 @@ TEST(SteadyPeriods, OneForwardAndOneBackward) {
   EXPECT_EQ(periods->periods(), 5U);
 }
 
+// A step may show that it repeats with two periods and the cells in which it settles, 8 or a quarter of a period. In
+// cells: 2 x 2 + 8 = 12 of 1F1B, which are six periods on rank 0; rank 1 has one more without them. Of 4 chunks on 8
+// ranks, a period has 2 x 4 x 8 = 64 cells and settles in 16: 2 x 64 + 16 = 144 cells. Rank 0 repeats from its first
+// backward, after 7 x 2 + 3 x 8 = 38 forwards, to its last forward: 2 (8 x 4 x g - 38) = 64 g - 76 cells with g groups
+// of 8 microbatches, so g - 2 periods and 52 cells. Two periods and 52 cells are enough.
+TEST(SteadyPeriods, AFewMayShowThatTheStepRepeats) {
+  EXPECT_EQ(timing::steady_periods(order("1f1b", 2, 40))->fewest_to_repeat(), 6U);
+  workloads::ScheduleRequest request;
+  request.name = "interleaved";
+  request.ranks = 8;
+  request.microbatches = 8 * 6;
+  request.chunks = 4;
+  const auto periods = timing::steady_periods(make_order(request));
+  ASSERT_TRUE(periods);
+  EXPECT_EQ(periods->microbatches, 8);
+  EXPECT_EQ(periods->ranks[0].cells, 64U);
+  EXPECT_EQ(periods->periods(), 4U);
+  EXPECT_EQ(periods->ranks[0].last - periods->ranks[0].first, 4 * 64U + 52U);
+  EXPECT_EQ(periods->fewest_to_repeat(), 2U);
+}
+
 // Microbatches that go two by two: the period is four cells for two microbatches, three times over.
 TEST(SteadyPeriods, SeveralMicrobatchesMakeAPeriod) {
   const auto periods = timing::steady_periods(

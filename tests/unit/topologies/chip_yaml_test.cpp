@@ -115,7 +115,8 @@ TEST(ChipYaml, TextInsteadOfAMapIsOneProblem) {
 TEST(Precision, NamesReadBack) {
   for (const topologies::Precision precision :
        {topologies::Precision::fp32, topologies::Precision::bf16, topologies::Precision::fp16,
-        topologies::Precision::fp8, topologies::Precision::int8, topologies::Precision::fp4}) {
+        topologies::Precision::fp8, topologies::Precision::int8, topologies::Precision::fp4,
+        topologies::Precision::mxfp8, topologies::Precision::nvfp4}) {
     EXPECT_EQ(topologies::precision_named(name(precision)), precision);
   }
   EXPECT_EQ(topologies::precision_named("fp64"), std::nullopt);
@@ -129,6 +130,17 @@ TEST(Precision, ElementSizesAreBitsOverEight) {
   EXPECT_EQ(element_size(topologies::Precision::fp8), Bytes(1));
   EXPECT_EQ(element_size(topologies::Precision::int8), Bytes(1));
   EXPECT_THROW(static_cast<void>(element_size(topologies::Precision::fp4)), InternalError);
+}
+
+// A scale of a byte for 32 values of a byte each, and for 16 of half a byte.
+TEST(Precision, ScalesOfBlocksCount) {
+  EXPECT_DOUBLE_EQ(operand_bytes(topologies::Precision::mxfp8), (32 + 1) / 32.0);
+  EXPECT_DOUBLE_EQ(operand_bytes(topologies::Precision::nvfp4), (16 * 0.5 + 1) / 16.0);
+  EXPECT_THROW(static_cast<void>(element_size(topologies::Precision::nvfp4)), InternalError);
+  for (const auto precision : {topologies::Precision::mxfp8, topologies::Precision::nvfp4})
+    EXPECT_TRUE(is_narrow(precision));
+  EXPECT_TRUE(has_8_bits(topologies::Precision::mxfp8));
+  EXPECT_FALSE(has_8_bits(topologies::Precision::nvfp4));
 }
 
 TEST(WrapRule, AMultipleOrExactlyOneSize) {

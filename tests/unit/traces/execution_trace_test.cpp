@@ -55,8 +55,19 @@ TEST(ExecutionTraceReader, GroupsBeyondMeasure) {
     EXPECT_THAT(group("2", "0", stride).ranks, IsEmpty()) << stride;
     EXPECT_EQ(group("2", "0", stride).size, 2) << stride;
   }
-  for (const std::string size : {"0", "-1", "1048577", "1e3", "null"}) EXPECT_EQ(group(size, "0", "1").size, 0) << size;
+  for (const std::string size : {"0", "-1", "1e3", "null"}) EXPECT_EQ(group(size, "0", "1").size, 0) << size;
   EXPECT_EQ(group("2", "-1", "1").size, 0);
+  const auto refused = [&](const std::string& size, const std::string& start) -> std::string {
+    try {
+      (void)group(size, start, "1");
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const auto& [size, start] : {std::pair("1048577", "0"), {"-2", "0"}, {"2", "1048576"}, {"2", "-7"}})
+    EXPECT_EQ(refused(size, start), std::string("t:2:1: nodes.attrs: a group of ") + size + " ranks from rank " +
+                                        start + " on; expected at most 1048576 ranks from 0 up");
 }
 
 // Collectives are in the order of their nodes' numbers, not of the file; waits, inits and other operations are none.

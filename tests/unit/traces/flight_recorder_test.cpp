@@ -98,11 +98,8 @@ TEST(FlightRecorderReader, PlaceOfTheGroups) {
   EXPECT_THAT(before.groups[0].ranks, ElementsAre(3, 1));
   EXPECT_EQ(before.groups[0].size, 2);
   EXPECT_EQ(before.world, 4) << "ranks 0 to 3";
-  EXPECT_THAT(
-      fly(R"("profiling_name": "nccl:all_reduce", "process_group": ["2"])", R"("2": {"name": "2", "ranks": "[1, 1]"})")
-          .groups[0]
-          .ranks,
-      IsEmpty());
+  EXPECT_EQ(refusal(R"({"pg_config": {"2": {"name": "2", "ranks": "[1, 1]"}}, )" + entries + "}"),
+            "t: pg_config.2.ranks: is no list of ranks; expected different numbers from 0 up");
 }
 
 // Coalesced entries are passed over, since their parts stand beside them.

@@ -165,13 +165,13 @@ TEST_F(TraceJobs, Progress) {
 // Groups beside the traces fill in those that are only named; every list that is none is refused by its name.
 TEST_F(TraceJobs, GroupsBesideThem) {
   auto job = workloads::read_traces({file("a.0.et", chakra(1)), file("a.1.et", chakra(1)), file("a.2.et", chakra(1))});
-  const auto groups = file("groups.json", R"({"0": [2, 0], "9": [1]})");
+  const auto groups = file("groups.json", R"({"0": [2, 0, 1], "9": [1]})");
   workloads::read_trace_groups(groups, job);
   ASSERT_EQ(job.groups.count(), 1);
-  EXPECT_THAT(job.groups[0].ranks, ElementsAre(2, 0));
-  EXPECT_EQ(job.groups[0].size, 2);
+  EXPECT_THAT(job.groups[0].ranks, ElementsAre(2, 0, 1));
+  EXPECT_EQ(job.groups[0].size, 3);
   workloads::read_trace_groups(file("more.json", R"({"0": [1]})"), job);
-  EXPECT_THAT(job.groups[0].ranks, ElementsAre(2, 0)) << "known ranks stay";
+  EXPECT_THAT(job.groups[0].ranks, ElementsAre(2, 0, 1)) << "known ranks stay";
 
   const auto wrong = file("wrong.json", R"({"a": [], "b": [0, 0], "c": [3], "d": [-1], "e": "[0]", "f": 1, "g": [1]})");
   const auto line = [&](const std::string& key) {

@@ -59,6 +59,49 @@ TEST(Refusals, JobsThatDoNotFit) {
   EXPECT_THAT(refusal(rank5), HasSubstr("is of rank 5, but the job has 2 ranks"));
 }
 
+// Numbers of ranks, sizes and lists of ranks that cannot be are refused by their key, in the header and at a
+// collective.
+TEST(Refusals, GroupsThatCannotBe) {
+  const auto header = [](const std::string& information) {
+    return R"({"distributedInfo": {)" + information + R"(}, "traceEvents": [
+{"ph": "X", "cat": "kernel", "name": "a", "ts": 1, "dur": 1, "args": {"stream": 7}}]})";
+  };
+  EXPECT_EQ(refusal(header(R"("rank": 1, "world_size": 2)")), "");
+  EXPECT_EQ(refusal(header(R"("rank": -1)")), "t: distributedInfo.rank: -1 is no such number; expected 0 to 1048575");
+  EXPECT_EQ(refusal(header(R"("world_size": "many")")),
+            "t: distributedInfo.world_size: many is no such number; expected 0 to 1048576");
+  EXPECT_THAT(refusal(header(R"("world_size": 99999999)")), HasSubstr("distributedInfo.world_size: 99999999"));
+  EXPECT_THAT(refusal(header(R"("pg_config": [{"pg_name": "0", "pg_size": 2, "ranks": [0, 0]}])")),
+              HasSubstr("distributedInfo.pg_config: the ranks of group '0' cannot be"));
+  EXPECT_THAT(refusal(header(R"("pg_config": [{"pg_name": "0", "pg_size": -2, "ranks": [0, 1]}])")),
+              HasSubstr("the size of group '0' cannot be"));
+  const auto kernel = [](const std::string& arguments) {
+    return R"({"distributedInfo": {"rank": 3, "world_size": 4}, "traceEvents": [
+{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "ts": 1, "dur": 1, "args": {"stream": 7, )" +
+           arguments + "}}]}";
+  };
+  EXPECT_EQ(refusal(kernel(R"("Process Group Ranks": "[2, 3]")")), "");
+  EXPECT_EQ(refusal(kernel(R"("Process Group Ranks": "[0, 1, ..., 3]", "Group size": 4)")), "") << "shortened";
+  EXPECT_EQ(refusal(kernel(R"("Process Group Ranks": "[2, 2]")")),
+            "t:2:1: traceEvents.args.Process Group Ranks: is no list of ranks; expected different numbers from 0 up");
+  EXPECT_EQ(refusal(kernel(R"("Group size": -4)")),
+            "t:2:1: traceEvents.args.Group size: -4 is out of range; expected 0 to 1048576");
+  EXPECT_THAT(refusal(kernel(R"("In msg nelems": -7)")), HasSubstr("args.In msg nelems: -7 is out of range"));
+  EXPECT_EQ(refusal(kernel(R"("Process Group Name": "5", "Process Group Ranks": "[0, 1]")")),
+            "t: rank 3 communicates in group '5', which does not have it; expected groups with all ranks that "
+            "communicate in them");
+  EXPECT_THAT(refusal(R"({"pg_config": {"0": {"name": "0", "ranks": "[1, 1]"}}, "entries": []})"),
+              HasSubstr("t: pg_config.0.ranks: is no list of ranks"));
+}
+
+// Forms of traces that are not read are called by their names: a pickle begins with 0x80 and its protocol.
+TEST(Refusals, OtherForms) {
+  EXPECT_THAT(refusal(std::string("\x80\x04\x95\x10\0\0\0\0\0\0\0}", 12)),
+              testing::AllOf(HasSubstr("t: is a pickle"), HasSubstr("json.dump(pickle.load(open(sys.argv[1]")));
+  EXPECT_THAT(refusal(std::string("\x80\x02}q", 4)), HasSubstr("t: is a pickle"));
+  EXPECT_THAT(refusal("SQLite format 3"), HasSubstr("t: is a database, such as nsys exports"));
+}
+
 TEST(Refusals, NothingInIt) {
   EXPECT_THAT(refusal("hello"), HasSubstr("no trace of a known format"));
   EXPECT_THAT(refusal("{\"traceEvents\": []}"), HasSubstr("neither kernels nor collectives"));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <tuple>
 
 #include "sim/cost/time_model.hpp"
 #include "tests/unit/memory/memory_over_time.hpp"
@@ -182,6 +183,40 @@ TEST(PrecisionTest, ElementwiseTrafficOfEagerFrameworks) {
   EXPECT_GT(fused.first, 0);
   EXPECT_DOUBLE_EQ(eager.first, 2 * fused.first);
   EXPECT_DOUBLE_EQ(eager.second, fused.second);
+}
+
+// MXFP8 and NVFP4 on a B200 (4500e12 and 9000e12 FLOP/s): products run at their peaks, and weights are gathered twice
+// with a scale for 32 or 16 values, 2 x 33/32 and 2 x 9/16 bytes a parameter.
+TEST(PrecisionTest, BlocksWithScales) {
+  for (const auto& [precision, peak, bytes] :
+       {std::tuple{"mxfp8", 4500e12, 1 + 1.0 / 32}, std::tuple{"nvfp4", 9000e12, 0.5 + 1.0 / 16}}) {
+    const auto training = std::string("{precision: ") + precision + ", low_precision_gather: true}";
+    const OneRank rank(
+        "small_two_matmul.yaml",
+        {{"cluster", "{node: dgx-b200, nodes: 1}"}, {"mesh", "{}"}, {"parallel", "{fsdp: 8}"}, {"training", training}});
+    EXPECT_DOUBLE_EQ(preparation::rates_of(rank.scenario).flops.value(), peak);
+    const auto& model = rank.scenario.model;
+    const double parameters = 2.0 * static_cast<double>(model.d_model * model.d_ff * model.layers);
+    EXPECT_NEAR(static_cast<double>(gathered(rank, "Win")) / (2 * bytes * parameters), 1, 1e-9) << precision;
+  }
+}
+
+// An operand's cast reads 2 bytes a value and writes it twice with its scales; 4 bits with a scale for the array read
+// it once more to find the largest value.
+TEST(PrecisionTest, CastsOfBlocksWithScales) {
+  const auto casts = [](const std::string& precision) {
+    const OneRank rank("small.yaml", {{"cluster", "{node: dgx-b200, nodes: 1}"},
+                                      {"mesh", "{}"},
+                                      {"parallel", "{fsdp: 8}"},
+                                      {"training", "{precision: " + precision + "}"}});
+    double sum = 0;
+    for (workloads::OpId id = 0; id < rank.step().size(); ++id)
+      sum += static_cast<double>(rank.step().op(id)->casts.value());
+    return sum;
+  };
+  const double in_fp8 = casts("fp8");
+  EXPECT_NEAR(casts("mxfp8") / in_fp8, (2 + 2 * 33.0 / 32) / 4, 1e-9);
+  EXPECT_NEAR(casts("nvfp4") / in_fp8, (4 + 2 * 9.0 / 16) / 4, 1e-9);
 }
 
 }  // namespace

@@ -60,7 +60,8 @@ TEST(BlockStructure, NothingIsMadeForNobody) {
   });
 }
 
-// Dimensions of a product's weight are on its input or its output, and those on both number matrices (experts).
+// Dimensions of a product's weight are on its input or its output, and those on both number matrices: experts, and the
+// heads for which queries are turned into latents and results out of them.
 TEST(BlockStructure, WeightsAreUsedOnceByWhatFitsThem) {
   for_each_block([](const workloads::Block& block) {
     std::set<std::string> used, operations;
@@ -76,7 +77,8 @@ TEST(BlockStructure, WeightsAreUsedOnceByWhatFitsThem) {
       };
       for (const auto& dim : block.weight(op.weight).dims) {
         ASSERT_TRUE(has(in, dim) || has(out, dim)) << op.weight << " " << dim;
-        ASSERT_TRUE(!has(in, dim) || !has(out, dim) || dim == "E") << op.weight << " " << dim;
+        const bool of_latents = dim == "N" && (op.weight == "Wkb" || op.weight == "Wvb");
+        ASSERT_TRUE(!has(in, dim) || !has(out, dim) || dim == "E" || of_latents) << op.weight << " " << dim;
       }
     }
     for (const auto& weight : block.weights) ASSERT_TRUE(used.contains(weight.name)) << weight.name;
@@ -107,12 +109,17 @@ TEST(BlockSizes, AreTheModelsAndTheBatchs) {
   EXPECT_THROW((void)sizes_of(two_matmuls(), 16, 8).dim("T"), workloads::ShardingError);
 }
 
-TEST(NotExpanded, IsAttentionThatAnIndexerChooses) {
+TEST(NotExpanded, AreIndexersWithoutAQueryLatentAndLongPredictionModules) {
   auto model = latent();
   EXPECT_EQ(why_not_expanded(model).what, "");
   model.indexer = workloads::SparseIndexer{};
-  EXPECT_EQ(why_not_expanded(model).what, "attention to tokens that an indexer chooses is not simulated");
-  EXPECT_EQ(why_not_expanded(model).expected, "a model without one, such as deepseek-v3");
+  EXPECT_EQ(why_not_expanded(model).what, "");
+  model.latent->q_rank = 0;
+  EXPECT_EQ(why_not_expanded(model).expected, "latent_attention.q_rank");
+  auto predicting = transformer();
+  predicting.mtp_modules = 1;
+  predicting.mtp_layers = {workloads::LayerKind{}, workloads::LayerKind{}};
+  EXPECT_EQ(why_not_expanded(predicting).what, "a prediction module of several layers is not simulated");
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ TEST_F(ImportVariants, DeepSeekV3AndItsPredictionModule) {
   EXPECT_EQ(count.total() - count.active(), 2 * 3072);
   EXPECT_EQ(count.mtp, 3250 + 15'616 + 128 + 3 * 64 + 128 * 64);
   EXPECT_EQ(count.score_bias, 2 * 4);
-  EXPECT_EQ(kv_width(model), 8 + 2);
+  EXPECT_EQ(kv_width(model, {}), 8 + 2);
   EXPECT_EQ(model.layer(2).experts, false);
   EXPECT_EQ(model.layer(3).experts, true);
 }

@@ -184,11 +184,40 @@ TEST_F(ImportHf, UnsupportedTypesListTheSupportedOnes) {
   EXPECT_THAT(complaints(small_config("lama")),
               ElementsAre(AllOf(HasSubstr("model_type: `lama` is not supported"), HasSubstr("did you mean `llama`"))));
   EXPECT_THAT(complaints(R"({"model_type": ["llama"]})"), ElementsAre(HasSubstr("model_type: is a list")));
-  EXPECT_THAT(workloads::supported_model_types(),
-              ElementsAre("dbrx", "deepseek_v2", "deepseek_v3", "deepseek_v32", "falcon", "gemma", "gemma2",
-                          "gemma3_text", "glm4_moe", "gpt2", "gpt_neox", "gpt_oss", "grok", "grok-1", "kimi_k2",
-                          "llama", "llama4_text", "minimax_m2", "mistral", "mixtral", "olmo", "olmo2", "olmoe", "phi3",
-                          "qwen2", "qwen2_moe", "qwen3", "qwen3_moe"));
+  EXPECT_THAT(
+      workloads::supported_model_types(),
+      ElementsAre("dbrx", "deepseek_v2", "deepseek_v3", "deepseek_v32", "falcon", "gemma", "gemma2", "gemma3_text",
+                  "gemma4_text", "glm4_moe", "glm_moe_dsa", "gpt2", "gpt_neox", "gpt_oss", "grok", "grok-1", "kimi_k2",
+                  "kimi_linear", "llama", "llama4_text", "minimax_m2", "mistral", "mixtral", "nemotron_h", "olmo",
+                  "olmo2", "olmoe", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "qwen3_next"));
+}
+
+// A type without a reader is read as the type whose keys it has, or as the type that one names.
+TEST_F(ImportHf, UnknownTypesHaveADraft) {
+  const auto written = [](const std::string& text) {
+    const std::string file = testing::TempDir() + "unknown_type.json";
+    std::ofstream(file) << text;
+    return file;
+  };
+  const std::string sizes =
+      R"("hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 96, "vocab_size": 10)";
+  const auto dense = workloads::draft_of_unknown(written(R"({"model_type": "new", )" + sizes + "}"));
+  ASSERT_TRUE(dense);
+  EXPECT_EQ(dense->model_type, "new");
+  EXPECT_EQ(dense->read_as, "llama");
+  EXPECT_EQ(dense->model.d_ff, 96);
+  const auto latent = workloads::draft_of_unknown(
+      written(R"({"model_type": "new", "kv_lora_rank": 8, "first_k_dense_replace": 1, )" + sizes + "}"));
+  ASSERT_TRUE(latent);
+  EXPECT_EQ(latent->read_as, "deepseek_v3");
+  EXPECT_TRUE(latent->model.latent);
+  EXPECT_FALSE(workloads::draft_of_unknown(written(R"({"model_type": "llama", )" + sizes + "}"))) << "has a reader";
+  EXPECT_FALSE(workloads::draft_of_unknown(written(R"({"model_type": "new"})"))) << "no sizes";
+  Problems problems;
+  const auto as = workloads::import_hf_config(written(R"({"model_type": "new", )" + sizes + "}"), problems, "qwen2");
+  EXPECT_EQ(problems.size(), 0U);
+  EXPECT_TRUE(as.qkv_bias);
+  EXPECT_EQ(as.model_type, "qwen2");
 }
 
 TEST_F(ImportHf, CrossAttentionIsRefused) {

@@ -84,8 +84,10 @@ TEST(ModelParameters, SmallPartsOfExperts) {
   EXPECT_EQ(count_parameters(dressed).total() - count_parameters(plain).total(), 102 + 42);
 }
 
-// Latent attention of ranks 10 and 6, heads 5 + 2 and 3: scores and values 2 x seen x 4 x (7 + 3) = 80 seen;
-// the indexer's two heads of 4 score all tokens, 2 x 5 x 8, and leave 3 of 10: (3 x 1.5 + 7 x 3) / 10 = 2.55 seen.
+// Latent attention of ranks 10 and 6, heads 5 + 2 and 3: scores and values 2 x seen x 4 x (7 + 3) = 80 seen. With an
+// indexer queries meet the latents, 2 x seen x 4 x (2 x 6 + 2) = 112 seen, of which there are min(3, t): (1 + 2 + 8 x
+// 3) / 10 = 2.7. Its two heads of 4, and a weight for each, score all tokens so far, 5.5 on average: 2 x 5.5 x 2 x 5 =
+// 110.
 TEST(ForwardFlops, LatentAttentionAndIndexer) {
   workloads::Model model = small(1);
   model.latent = workloads::LatentAttention{10, 6, 5, 2, 3};
@@ -94,9 +96,13 @@ TEST(ForwardFlops, LatentAttentionAndIndexer) {
   EXPECT_DOUBLE_EQ(forward_flops_per_token(model, 10, true) - weights, 80 * 5);
   model.indexer = workloads::SparseIndexer{2, 4, 3};
   // 10 x 2 x 4 + 8 x (4 + 2) = 128 more weights.
-  EXPECT_DOUBLE_EQ(forward_flops_per_token(model, 0, true) - weights, 2 * 128);
-  EXPECT_NEAR(forward_flops_per_token(model, 10, true) - weights - 256, 80 * 2.55 + 80, 1e-9);
-  EXPECT_EQ(kv_width(model), 6 + 2 + 4);
+  EXPECT_NEAR(forward_flops_per_token(model, 10, true) - weights, 2 * 128 + 112 * 2.7 + 110, 1e-9);
+  EXPECT_NEAR(forward_flops_per_token(model, 10, false) - weights, 2 * 128 + 112 * 3 + 200, 1e-9);
+  EXPECT_EQ(kv_width(model, {}), 6 + 2 + 4);
+  // A layer that takes over the choice of the one before has no indexer.
+  model.layer_kinds = {workloads::LayerKind{.shared_index = true}};
+  EXPECT_NEAR(forward_flops_per_token(model, 10, true) - weights, 112 * 2.7, 1e-9);
+  EXPECT_EQ(kv_width(model, model.layer(0)), 6 + 2);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "tests/unit/workloads/problem_lines.hpp"
 #include "workloads/model/huggingface/import_hf.hpp"
 #include "workloads/model/model.hpp"
+#include "workloads/model/model_block.hpp"
 
 namespace lockstep {
 namespace {
@@ -130,7 +131,7 @@ TEST(ReadModel, ContradictionsOfExpertsAndLatents) {
   EXPECT_THAT(with("moe: {experts: 8, experts_per_token: 3, d_ff: 8, groups: 4,\n groups_per_token: 1}\n"),
               ElementsAre(HasSubstr("1 groups hold fewer than 3 experts")));
   EXPECT_THAT(with("d_ff: 9\nmoe: {experts: 4, experts_per_token: 1, d_ff: 8}\n"),
-              ElementsAre(HasSubstr("m.yaml:5:7: d_ff: every layer has experts")));
+              ElementsAre(HasSubstr("m.yaml:5:7: d_ff: no layer has the dense MLP")));
   EXPECT_THAT(with("moe: {experts: 4, experts_per_token: 1, d_ff: 8, dense_first: 1}\n"),
               ElementsAre(HasSubstr("d_ff: missing")));
   EXPECT_THAT(with("d_ff: 9\nmoe: {experts: 4, experts_per_token: 1, d_ff: 8, dense_first: 4}\n"),
@@ -216,6 +217,56 @@ TEST(Catalog, EveryFileLoadsAndNamesItsSource) {
   }
 }
 
+// A model, its block, and the model that is read from it are the same.
+TEST(Catalog, EveryModelHasABlockThatMakesItAgain) {
+  for (const std::string& name : workloads::model_names(catalog)) {
+    const workloads::Model model = load(name);
+    const auto block = block_of(model);
+    ASSERT_TRUE(block) << name;
+    Problems problems;
+    workloads::Model again = read_text(*block, problems);
+    EXPECT_THAT(lines_of(problems), IsEmpty()) << name << "\n" << *block;
+    again.name = model.name;
+    again.source = model.source;
+    EXPECT_TRUE(again == model) << name << "\n" << *block;
+  }
+}
+
+// Windows in layers 1, 2 and 5 of 6 follow no rule.
+TEST(Block, IsNoneForLayersWithoutARule) {
+  workloads::Model model = load("gemma-2-2b");
+  model.layers = 6;
+  model.layer_kinds.assign(6, workloads::LayerKind{});
+  for (const workloads::LayerId layer : {0, 1, 4}) model.layer_kinds[layer] = {workloads::AttentionReach::sliding, 8};
+  EXPECT_FALSE(block_of(model));
+}
+
+// Letters are parts of a layer each; layers that take over an index lie between those that have one.
+TEST(ReadModel, LettersAndSharedIndices) {
+  Problems problems;
+  const workloads::Model hybrid = read_text(
+      "{layers: 4, layer_pattern: 'M*E-', d_model: 64, d_ff: 128, heads: 4, vocabulary: 100, mtp_modules: 1,\n"
+      " mtp_pattern: 'M-*E', recurrence: {rule: mamba2, heads: 8, key_size: 4, value_size: 8},\n"
+      " moe: {experts: 8, experts_per_token: 2, d_ff: 32}}",
+      problems);
+  EXPECT_THAT(lines_of(problems), IsEmpty());
+  using workloads::LayerKind;
+  using workloads::Mixer;
+  EXPECT_THAT(hybrid.layer_kinds,
+              ElementsAre(LayerKind{.mixer = Mixer::recurrence, .mlp = false}, LayerKind{.mlp = false},
+                          LayerKind{.experts = true, .mixer = Mixer::none}, LayerKind{.mixer = Mixer::none}));
+  EXPECT_THAT(hybrid.mtp_layers, ElementsAre(LayerKind{.mixer = Mixer::recurrence}, LayerKind{.experts = true}));
+  const workloads::Model sparse = read_text(
+      "{layers: 8, d_model: 64, d_ff: 128, heads: 4, vocabulary: 100, latent_attention: {q_rank: 8, kv_rank: 8,\n"
+      " nope_head_size: 8, rope_head_size: 4, value_head_size: 8,\n"
+      " indexer: {heads: 2, head_size: 4, top_k: 16, every: 3, first: 2}}}",
+      problems);
+  EXPECT_THAT(lines_of(problems), IsEmpty());
+  std::string own;
+  for (const LayerKind& kind : sparse.layer_kinds) own += kind.shared_index ? 'S' : 'F';
+  EXPECT_EQ(own, "FFSSFSSF") << "the first two, and every third after them";
+}
+
 TEST(Catalog, UnknownNameIsAProblemWithASuggestion) {
   Problems problems;
   (void)workloads::load_model(catalog, "llama-3-70", problems);
@@ -272,6 +323,14 @@ TEST(Catalog, EqualsTheImportOfTheSameModel) {
       {"dbrx", "databricks__dbrx-base"},
       {"olmoe-1b-7b", "allenai__OLMoE-1B-7B-0924"},
       {"falcon-40b", "tiiuae__falcon-40b"},
+      {"deepseek-v3.2", "deepseek-ai__DeepSeek-V3.2"},
+      {"glm-5", "zai-org__GLM-5"},
+      {"qwen3-next-80b-a3b", "Qwen__Qwen3-Next-80B-A3B-Instruct"},
+      {"nemotron-h-8b", "nvidia__Nemotron-H-8B-Base-8K"},
+      {"nemotron-3-nano-30b-a3b", "nvidia__NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"},
+      {"nemotron-3-super-120b-a12b", "nvidia__NVIDIA-Nemotron-3-Super-120B-A12B-BF16"},
+      {"kimi-linear-48b-a3b", "moonshotai__Kimi-Linear-48B-A3B-Base"},
+      {"gemma-4-31b", "google__gemma-4-31B-it"},
   };
   for (const auto& [name, config] : config_of) {
     Problems problems;

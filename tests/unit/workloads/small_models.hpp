@@ -95,6 +95,23 @@ inline workloads::Model latent(std::int64_t layers = 2) {
   return model;
 }
 
+/// An indexer of 2 heads of 4 that chooses 4 tokens.
+inline workloads::Model sparse(std::int64_t layers = 2) {
+  workloads::Model model = latent(layers);
+  model.indexer = workloads::SparseIndexer{.heads = 2, .head_size = 4, .top_k = 4};
+  return model;
+}
+
+/// Recurrences in all layers: 8 heads with states of 4 x 6, queries and keys of 4 heads, chunks of 2 tokens.
+inline workloads::Model recurrent(workloads::Recurrence::Rule rule, std::int64_t layers = 2) {
+  workloads::Model model = transformer(layers);
+  model.recurrence = workloads::Recurrence{
+      .rule = rule, .heads = 8, .key_heads = 4, .key_size = 4, .value_size = 6, .convolution = 4, .chunk = 2};
+  model.layer_kinds.assign(static_cast<std::size_t>(layers),
+                           workloads::LayerKind{.mixer = workloads::Mixer::recurrence});
+  return model;
+}
+
 /// "AllGather_fsdp Win 8192" for every collective of a pass, in order.
 inline std::vector<std::string> collectives(const workloads::BlockSteps& steps) {
   std::vector<std::string> result;

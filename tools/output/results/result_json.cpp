@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/output/elements/json_lines.hpp"
+#include "tools/output/results/chip_kinds.hpp"
 #include "tools/output/results/error_band_text.hpp"
 #include "tools/output/results/expected_bubble.hpp"
 #include "tools/output/results/link_load_text.hpp"
@@ -214,6 +215,10 @@ std::string result_json(const scenario::Scenario& scenario, const Simulation& si
   result["mesh"] = mesh(simulation.preparation);
   result["critical_rank"] = simulation.rank;
   result["breakdown"] = breakdown(metrics.breakdown);
+  result["chip_kinds"] = Json::array();
+  for (const auto& kind : chip_kinds_of(simulation))
+    result["chip_kinds"].push_back(
+        {{"chip", kind.chip}, {"chips", kind.chips}, {"breakdown", breakdown(kind.breakdown)}});
   result["comm"] = communication(metrics.communication);
   result["pipeline"] = pipeline(scenario, simulation);
   result["memory"] = memory(simulation, metrics.memory);

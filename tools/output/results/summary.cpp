@@ -5,6 +5,7 @@
 
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/results/chip_kinds.hpp"
 #include "tools/output/results/critical_path_text.hpp"
 #include "tools/output/results/error_band_text.hpp"
 #include "tools/output/results/expected_bubble.hpp"
@@ -180,6 +181,7 @@ std::string summary(const scenario::Scenario& scenario, const Simulation& simula
   if (const auto band = validation::error_band(scenario, simulation))
     text += band_text(*band, metrics.step_time) + "\n";
   if (const auto draws = routing_draws_line(simulation); !draws.empty()) text += draws + "\n";
+  if (const auto kinds = chip_kinds_line(chip_kinds_of(simulation)); !kinds.empty()) text += kinds + "\n";
   text += bound_text(metrics) + "\n" + critical_path_line(metrics.critical_path, metrics.step_time) + "\n";
   if (const auto help = what_would_help(simulation.elasticity); !help.empty()) text += help + "\n";
   text += "\n";

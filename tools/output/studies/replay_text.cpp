@@ -78,6 +78,33 @@ std::string streams_table(const replay::ReplayedRank& rank) {
   return table.to_string();
 }
 
+/// Of each stream of a rank what its time went to, as recorded and as replayed.
+std::string shares_table(const replay::ReplayedRank& rank) {
+  Table table({"rank " + std::to_string(rank.rank) + " spends", "", "kernels", "collectives", "waits for launches",
+               "for streams", "for ranks", "unexplained"});
+  table.align_left(1);
+  const auto add = [&](const std::string& stream, const std::string& what, const replay::StreamShares& shares) {
+    table.add({stream, what, format(shares.kernels), format(shares.collectives), format(shares.launches),
+               format(shares.streams), format(shares.ranks), format(shares.unexplained)});
+  };
+  for (const auto& stream : rank.streams) {
+    if (stream.name == "host") continue;
+    if (rank.recorded) add(stream.name, "recorded", stream.recorded);
+    add(rank.recorded ? "" : stream.name, "replayed", stream.simulated);
+  }
+  return table.to_string();
+}
+
+std::string pauses_text(const replay::Replay& replay) {
+  std::string text;
+  for (const auto& pause : replay.pauses) {
+    text += (text.empty() ? "\nlongest pauses that nothing explains:\n" : "") + std::string("  ") +
+            format(pause.length) + " on " + pause.stream + " of rank " + std::to_string(pause.rank) + ", until " +
+            format(pause.at) + ", before " + pause.before.substr(0, 80) + "\n";
+  }
+  return text;
+}
+
 std::string collectives_table(const replay::Replay& replay) {
   Table table({"collective", "ranks", "bytes", "times", "recorded", "replayed alone", "group", "algorithm"});
   table.align_left(6);
@@ -101,13 +128,21 @@ std::string list(const std::string& title, const std::vector<std::string>& sente
 
 Json seconds(const std::optional<Seconds>& time) { return time ? Json(time->value()) : Json(); }
 
+Json json_of(const replay::StreamShares& shares) {
+  return {{"kernels_s", shares.kernels.value()},   {"collectives_s", shares.collectives.value()},
+          {"launches_s", shares.launches.value()}, {"streams_s", shares.streams.value()},
+          {"ranks_s", shares.ranks.value()},       {"unexplained_s", shares.unexplained.value()}};
+}
+
 Json json_of(const replay::ReplayedRank& rank) {
   Json streams = Json::array();
   for (const auto& stream : rank.streams) {
     streams.push_back({{"name", stream.name},
                        {"busy_s", stream.busy.value()},
                        {"recorded_end_s", rank.recorded ? Json(stream.recorded_end.value()) : Json()},
-                       {"replayed_end_s", stream.simulated_end.value()}});
+                       {"replayed_end_s", stream.simulated_end.value()},
+                       {"recorded", rank.recorded ? json_of(stream.recorded) : Json()},
+                       {"replayed", json_of(stream.simulated)}});
   }
   const auto error = error_of(rank.simulated, rank.recorded);
   return {{"rank", rank.rank},
@@ -115,6 +150,7 @@ Json json_of(const replay::ReplayedRank& rank) {
           {"began_later_s", rank.later.value()},
           {"recorded_s", seconds(rank.recorded)},
           {"replayed_s", rank.simulated.value()},
+          {"first_kernel_s", rank.first.value()},
           {"error", error ? Json(*error) : Json()},
           {"waited_for_others_s", rank.waited.value()},
           {"gaps",
@@ -148,8 +184,12 @@ std::string replay_text(const workloads::RecordedJob& job, const replay::Replay&
   if (replay.recorded_step) {
     text += ", recorded " + format(*replay.recorded_step) + " (" + error_text(replay.step, replay.recorded_step) + ")";
   }
+  if (replay.free_collectives > 0)
+    text += "; without the time of " + std::to_string(replay.free_collectives) + " collectives (see below)";
   text += "\n\n" + ranks_table(replay) + "\n" + gaps_table(replay);
-  if (!replay.ranks.empty()) text += "\n" + streams_table(replay.ranks.front());
+  if (!replay.ranks.empty())
+    text += "\n" + streams_table(replay.ranks.front()) + "\n" + shares_table(replay.ranks.front());
+  text += pauses_text(replay);
   if (!replay.collectives.empty()) text += "\n" + collectives_table(replay);
   const auto notes = list("taken for granted:", replay.notes) + list("guessed:", job.guessed) +
                      list("missing in the trace:", job.missing);
@@ -202,6 +242,7 @@ std::string replay_json(const workloads::RecordedJob& job, const replay::Replay&
                {"collective_operations", sum.collectives},
                {"communicated_bytes", sum.communicated.value()},
                {"kernel_time_s", sum.kernel_time.value()},
+               {"collectives_without_time", replay.free_collectives},
                {"collectives", Json::array()},
                {"ranks", Json::array()},
                {"notes", replay.notes},
@@ -218,6 +259,14 @@ std::string replay_json(const workloads::RecordedJob& job, const replay::Replay&
                                    {"algorithm", row.algorithm}});
   }
   for (const auto& rank : replay.ranks) json["ranks"].push_back(json_of(rank));
+  json["longest_pauses"] = Json::array();
+  for (const auto& pause : replay.pauses) {
+    json["longest_pauses"].push_back({{"rank", pause.rank},
+                                      {"stream", pause.stream},
+                                      {"before", pause.before},
+                                      {"until_s", pause.at.value()},
+                                      {"length_s", pause.length.value()}});
+  }
   return json_lines(json);
 }
 

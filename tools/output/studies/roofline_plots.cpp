@@ -66,4 +66,19 @@ LinePlot times_plot(const roofline::RooflineStudy& study) {
           {tensor, fsdp, mixed, math}};  // colours as in the other plot
 }
 
+LinePlot exposed_plot(const roofline::NetworkRoofline& study) {
+  constexpr double least = 1e-3;  // nothing exposed has no place on a logarithmic axis
+  LinePlot plot{"Exposed communication of a layer over its compute", "tokens per chip", "exposed / compute", {}};
+  for (const auto& level : study.levels) {
+    PlotLine line{level.group, {}, true}, simulated{level.group + ", simulated", {}};
+    for (const auto& point : level.points) {
+      line.points.emplace_back(point.tokens_per_chip, std::max(point.line, least));
+      simulated.points.emplace_back(point.tokens_per_chip, std::max(point.simulated, least));
+    }
+    plot.lines.push_back(std::move(line));
+    plot.lines.push_back(std::move(simulated));
+  }
+  return plot;
+}
+
 }  // namespace lockstep::output

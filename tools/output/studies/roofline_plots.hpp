@@ -1,5 +1,6 @@
 #pragma once
-/// The two figures of the scaling book, for the scenario's own chip, sizes and chip count.
+/// The two figures of the scaling book, for the scenario's own chip, sizes and chip count; one for networks.
+#include "sim/studies/roofline/network_study.hpp"
 #include "sim/studies/roofline/study.hpp"
 #include "tools/output/elements/line_plot.hpp"
 
@@ -10,5 +11,9 @@ namespace lockstep::output {
 [[nodiscard]] LinePlot ratio_plot(const roofline::RooflineStudy& study);
 /// Communication and math time of one layer's forward against the batch.
 [[nodiscard]] LinePlot times_plot(const roofline::RooflineStudy& study);
+
+/// Exposed communication of a layer over its compute against tokens per chip: of each level of the network the line,
+/// and beside it what was simulated.
+[[nodiscard]] LinePlot exposed_plot(const roofline::NetworkRoofline& study);
 
 }  // namespace lockstep::output

@@ -1,21 +1,33 @@
-// Makes the page without its data: node bundle.mjs SRC OUTPUT.gz. Styles and scripts are inside; nothing is loaded.
+// Makes the page without its data: node bundle.mjs SRC OUTPUT.gz NOTICES. Styles and scripts are inside; nothing is loaded.
+// NOTICES are the licences of the packages that ended up in the page, which hold them too.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { noticesOf } from "./notices.mjs";
 import { gzipSync } from "node:zlib";
 
-const [source, output] = process.argv.slice(2);
+const [source, output, notices_file] = process.argv.slice(2);
 const options = { bundle: true, minify: true, write: false, charset: "ascii", target: "es2022", legalComments: "none", logLevel: "warning", nodePaths: [join(process.cwd(), "node_modules")] };
-const bundled = async (entry, more) => (await build({ ...options, ...more, entryPoints: [join(source, entry)] })).outputFiles[0].text;
+const inputs = new Set();
+const bundled = async (entry, more) => {
+  const { outputFiles, metafile } = await build({ ...options, ...more, metafile: true, outdir: "bundled", entryPoints: [join(source, entry)] });
+  for (const { inputs: used } of Object.values(metafile.outputs)) {
+    for (const [file, { bytesInOutput }] of Object.entries(used)) if (bytesInOutput > 0) inputs.add(file);
+  }
+  return outputFiles[0].text;
+};
 
 const style = await bundled("style.css");
 const script = (await bundled("main.js", { format: "iife" })).replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
+const notices = noticesOf(inputs);
+writeFileSync(notices_file, notices);
 const parts = {
   SCRIPT_HASH: `sha256-${createHash("sha256").update(script, "utf8").digest("base64")}`,
   STYLE: style.trim(),
   SCRIPT: script,
+  NOTICES: notices.replaceAll("&", "&amp;").replaceAll("<", "&lt;"),
 };
 // @DATA@ stays: the program puts its data there.
-const page = readFileSync(join(source, "template.html"), "utf8").replace(/@(SCRIPT_HASH|STYLE|SCRIPT)@/g, (_, name) => parts[name]);
+const page = readFileSync(join(source, "template.html"), "utf8").replace(/@(SCRIPT_HASH|STYLE|SCRIPT|NOTICES)@/g, (_, name) => parts[name]);
 writeFileSync(output, gzipSync(page, { level: 9 }));

@@ -76,6 +76,29 @@ Model read_gemma3_text(const HfConfig& config) {
   return model;
 }
 
+/// Layers that see all tokens have larger heads, fewer of keys, and keys as values. The small models' parts beside that
+/// are not modelled.
+Model read_gemma4_text(const HfConfig& config) {
+  Model model = read_dense_shape(config, {.kv_heads = 4, .head_size = 256, .vocabulary = 262'144, .tied = true});
+  read_attention_bias(config, false, model);
+  model.norms_per_layer = 4;
+  model.qk_norm = QkNorm::per_head;
+  for (const char* key : {"enable_moe_block", "use_double_wide_mlp"}) {
+    if (config.flag_or(key, false)) config.text()[key].problem("this part of Gemma 4 is not modelled", "false");
+  }
+  for (const char* key : {"hidden_size_per_layer_input", "num_kv_shared_layers"}) {
+    if (config.size_or(key, 0, 0) > 0) config.text()[key].problem("this part of Gemma 4 is not modelled", "0");
+  }
+  const bool shared = config.flag_or("attention_k_eq_v", false);
+  const FullHeads heads{
+      .kv_heads = shared ? config.size_or("num_global_key_value_heads", model.kv_heads) : model.kv_heads,
+      .head_size = config.size_or("global_head_dim", 512),
+      .values_are_keys = shared};
+  if (heads.kv_heads != model.kv_heads || heads.head_size != model.head_size || shared) model.full_heads = heads;
+  read_windows(config, {AttentionReach::sliding, window_or(config, 512), 6}, model);
+  return model;
+}
+
 /// The fused gate_up and qkv matrices hold as many weights as separate ones.
 Model read_phi3(const HfConfig& config) {
   Model model = read_dense_shape(config, {});
@@ -154,12 +177,19 @@ Model read_falcon(const HfConfig& config) {
 }
 
 constexpr std::array readers = {
-    ModelTypeReader{"falcon", read_falcon}, ModelTypeReader{"gemma", read_gemma},
-    ModelTypeReader{"gemma2", read_gemma2}, ModelTypeReader{"gemma3_text", read_gemma3_text},
-    ModelTypeReader{"gpt2", read_gpt2},     ModelTypeReader{"gpt_neox", read_gpt_neox},
-    ModelTypeReader{"llama", read_llama},   ModelTypeReader{"mistral", read_mistral},
-    ModelTypeReader{"olmo", read_olmo},     ModelTypeReader{"olmo2", read_olmo2},
-    ModelTypeReader{"phi3", read_phi3},     ModelTypeReader{"qwen2", read_qwen2},
+    ModelTypeReader{"falcon", read_falcon},
+    ModelTypeReader{"gemma", read_gemma},
+    ModelTypeReader{"gemma2", read_gemma2},
+    ModelTypeReader{"gemma3_text", read_gemma3_text},
+    ModelTypeReader{"gemma4_text", read_gemma4_text},
+    ModelTypeReader{"gpt2", read_gpt2},
+    ModelTypeReader{"gpt_neox", read_gpt_neox},
+    ModelTypeReader{"llama", read_llama},
+    ModelTypeReader{"mistral", read_mistral},
+    ModelTypeReader{"olmo", read_olmo},
+    ModelTypeReader{"olmo2", read_olmo2},
+    ModelTypeReader{"phi3", read_phi3},
+    ModelTypeReader{"qwen2", read_qwen2},
     ModelTypeReader{"qwen3", read_qwen3},
 };
 

@@ -1,4 +1,5 @@
 /// Readers of DeepSeek and of the types that took over its experts.
+#include <algorithm>
 #include <array>
 
 #include "workloads/model/huggingface/import_hf_private.hpp"
@@ -104,6 +105,56 @@ Model read_deepseek_v32(const HfConfig& config) {
   return model;
 }
 
+/// Layers that choose tokens themselves (full, F) or take over those of the layer before (shared, S): listed, as
+/// letters, or the first `offset` and every freq-th after them.
+void read_index_layers(const HfConfig& config, Model& model) {
+  const YamlView listed = config.text()["indexer_types"], pattern = config.text()["index_topk_pattern"];
+  std::vector<bool> own;
+  YamlView place = listed;
+  if (config.given("indexer_types")) {
+    for (const YamlView& word : listed.items()) own.push_back(word.choice({"full", "shared"}) == 0);
+  } else if (config.given("index_topk_pattern")) {
+    place = pattern;
+    for (const char letter : pattern.text()) own.push_back(letter == 'F');
+  } else {
+    const std::int64_t every = config.size_or("index_topk_freq", 1),
+                       first = config.size_or("index_skip_topk_offset", 2, 0);
+    if (every == 1) return;
+    return spread_index([&](std::int64_t layer) { return std::max<std::int64_t>(layer - first + 1, 0) % every == 0; },
+                        model);
+  }
+  if (std::ssize(own) != model.layers || !own.front()) {
+    place.problem("is not a list of " + std::to_string(model.layers) + " layers of which the first has an index",
+                  "full or shared for each layer");
+    return;
+  }
+  spread_index([&](std::int64_t layer) { return own[static_cast<std::size_t>(layer)]; }, model);
+}
+
+/// DeepSeek-V3.2's attention; class defaults are those of GLM-5.
+Model read_glm_moe_dsa(const HfConfig& config) {
+  Model model = read_shape(config, {.vocabulary = 154'880});
+  LatentAttention latent;
+  latent.q_rank = config.is_null("q_lora_rank") ? 0 : config.size_or("q_lora_rank", 2048);
+  latent.kv_rank = config.size_or("kv_lora_rank", 512);
+  latent.nope_head_size = config.size_or("qk_nope_head_dim", 192);
+  latent.rope_head_size = config.size_or("qk_rope_head_dim", 64);
+  latent.value_head_size = config.size_or("v_head_dim", 256);
+  model.latent = latent;
+  read_attention_bias(config, false, model);
+  model.indexer = SparseIndexer{.heads = config.size_or("index_n_heads", 32),
+                                .head_size = config.size_or("index_head_dim", 128),
+                                .top_k = config.size_or("index_topk", 2048)};
+  Experts experts = read_experts(config, {.count = 256, .per_token = 8, .width = 2048, .shared = 1});
+  experts.score_bias = true;
+  read_groups(config, 1, 1, experts);
+  place_experts(config, config.size_or("first_k_dense_replace", 3, 0), model);
+  take_experts(config, experts, model);
+  read_index_layers(config, model);
+  model.mtp_modules = config.size_or("num_nextn_predict_layers", 0, 0);
+  return model;
+}
+
 /// Grouped-query attention whose head size is not hidden_size / heads; attention_bias spares the output.
 Model read_glm4_moe(const HfConfig& config) {
   Model model = read_shape(config, {.kv_heads = 8, .head_size = 128});
@@ -121,7 +172,7 @@ Model read_glm4_moe(const HfConfig& config) {
 constexpr std::array readers = {
     ModelTypeReader{"deepseek_v2", read_deepseek_v2},   ModelTypeReader{"deepseek_v3", read_deepseek_v3},
     ModelTypeReader{"deepseek_v32", read_deepseek_v32}, ModelTypeReader{"glm4_moe", read_glm4_moe},
-    ModelTypeReader{"kimi_k2", read_deepseek_v3},
+    ModelTypeReader{"glm_moe_dsa", read_glm_moe_dsa},   ModelTypeReader{"kimi_k2", read_deepseek_v3},
 };
 
 }  // namespace

@@ -67,6 +67,7 @@ struct ModelTypeReader {
 };
 [[nodiscard]] std::span<const ModelTypeReader> dense_readers();
 [[nodiscard]] std::span<const ModelTypeReader> expert_readers();  ///< grouped-query attention and experts
+[[nodiscard]] std::span<const ModelTypeReader> hybrid_readers();  ///< with layers that have a recurrence
 [[nodiscard]] std::span<const ModelTypeReader> latent_readers();  ///< latent attention, or experts as DeepSeek has them
 
 }  // namespace lockstep::workloads

@@ -7,6 +7,7 @@
 
 #include "tests/unit/output/lines_of.hpp"
 #include "tests/unit/trace/simulated.hpp"
+#include "tools/output/results/chip_kinds.hpp"
 
 namespace lockstep {
 namespace {
@@ -32,6 +33,18 @@ metrics::CommunicationUse use(const std::string& axis, workloads::CollectiveKind
 
 constexpr auto gather = workloads::CollectiveKind::all_gather;
 constexpr auto scatter = workloads::CollectiveKind::reduce_scatter;
+
+// Within 2 % of each other kinds of chips do not wait.
+TEST(ChipKinds, SaysForWhichTheOthersWait) {
+  const auto computing = [](const char* chip, double seconds) {
+    return output::ChipKindUse{chip, 64, {Seconds(seconds), Seconds(0), Seconds(0)}};
+  };
+  EXPECT_EQ(output::chip_kinds_line({}), "");
+  EXPECT_EQ(output::chip_kinds_line({computing("h100", 1), computing("a100", 3)}),
+            "the others wait for a100: 64 h100 compute for 1.00 s, 64 a100 compute for 3.00 s");
+  EXPECT_THAT(output::chip_kinds_line({computing("h100", 1.01), computing("a100", 1)}),
+              StartsWith("no kind of chip waits for another: "));
+}
 
 TEST(BoundText, ComputeBoundWhereEveryAxisHasTime) {
   EXPECT_EQ(output::bound_text(metrics(9.95, 0.05, 0, {use("x", gather, 6, 0.05)})),

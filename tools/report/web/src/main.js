@@ -37,6 +37,12 @@ function section(panel) {
     panel.note && element("p", { class: "note" }, panel.note), body);
 }
 
+/** The licences of what others wrote in this page. */
+function thirdParty() {
+  return element("details", { class: "third-party" }, element("summary", {}, "Third-party software in this page"),
+    element("pre", {}, document.getElementById("notices").textContent));
+}
+
 const painted = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 
 async function show() {
@@ -49,7 +55,7 @@ async function show() {
       element("header", {},
         element("div", {}, element("h1", {}, data.title), element("p", { class: "subtitle" }, data.subtitle)), themeButton()),
       main,
-      element("footer", {}, data.footer));
+      element("footer", {}, data.footer, thirdParty()));
     for (const panel of data.panels) {
       main.append(section(panel));
       if (panel.panel === "timeline") await painted(); // the first picture does not wait for the charts

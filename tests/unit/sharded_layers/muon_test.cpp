@@ -1,0 +1,228 @@
+// Muon: work of the Newton-Schulz steps, what each way to share matrices moves, and which weights it leaves to AdamW.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "tests/unit/workloads/small_models.hpp"
+#include "workloads/sharded_layers/optimizer.hpp"
+
+namespace lockstep::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Sharing = workloads::MuonSharing;
+
+workloads::MuonMatrices matrices(std::int64_t tensor, std::int64_t zero) {
+  workloads::MuonMatrices made{.count = 3,
+                               .rows = 512,
+                               .columns = 2048,
+                               .local_rows = 512,
+                               .local_columns = 2048 / tensor,
+                               .tensor = {"tensor"},
+                               .zero = {"data"},
+                               .tensor_ranks = tensor,
+                               .zero_ranks = zero};
+  if (tensor == 1) made.tensor.clear();
+  if (zero == 1) made.zero.clear();
+  return made;
+}
+
+workloads::MuonWork work(Sharing sharing, std::int64_t tensor, std::int64_t zero,
+                         Sharing of_tensor = Sharing::blockwise) {
+  auto shared = matrices(tensor, zero);
+  const workloads::MuonSpec spec{.sharing = sharing, .tensor = of_tensor};
+  EXPECT_EQ(workloads::share(spec, shared).what, "");
+  return muon_work(spec, shared, Bytes(4));
+}
+
+/// 5 steps of 4 m^2 n + 2 m^3 on three matrices.
+double five_steps(double m, double n) { return 3 * 5 * (4 * m * m * n + 2 * m * m * m); }
+
+TEST(NewtonSchulz, FlopsOfOneStep) {
+  EXPECT_EQ(workloads::newton_schulz_flops(512, 2048).value(), 4.0 * 512 * 512 * 2048 + 2.0 * 512 * 512 * 512);
+  EXPECT_EQ(workloads::newton_schulz_flops(2048, 512), workloads::newton_schulz_flops(512, 2048)) << "transposed";
+}
+
+// A tensor-parallel part of 512 x 512 is a matrix of its own, and nothing moves.
+TEST(MuonSharing, Blockwise) {
+  const auto done = work(Sharing::blockwise, 4, 1);
+  EXPECT_EQ(done.flops.value(), five_steps(512, 512));
+  EXPECT_EQ(done.gathered + done.exchanged + done.summed, Bytes(0));
+}
+
+// The whole momentum in fp32, 3 x 512 x 2048 x 4 B, over all axes that split it; every rank does all.
+TEST(MuonSharing, Duplicated) {
+  const auto done = work(Sharing::duplicated, 4, 2);
+  EXPECT_EQ(done.flops.value(), five_steps(512, 2048));
+  EXPECT_EQ(done.gathered.value(), 3 * 512 * 2048 * 4);
+  EXPECT_THAT(done.axes, ElementsAre("tensor", "data"));
+  EXPECT_EQ(work(Sharing::duplicated, 1, 1).gathered, Bytes(0)) << "whole already";
+}
+
+// A quarter of the work each, and in every step the sum of 3 x 512 x 512 numbers in bf16.
+TEST(MuonSharing, Distributed) {
+  const auto done = work(Sharing::distributed, 4, 1);
+  EXPECT_EQ(done.flops.value(), five_steps(512, 2048) / 4);
+  EXPECT_EQ(done.summed.value(), 3 * 512 * 512 * 2);
+  EXPECT_THAT(done.axes, ElementsAre("tensor"));
+}
+
+// Each matrix has a home among all ranks, to which it goes and from which its update comes back.
+TEST(MuonSharing, LayerSharded) {
+  const auto done = work(Sharing::layer_sharded, 4, 2);
+  EXPECT_NEAR(done.flops.value(), five_steps(512, 2048) / 8, 1e-3);
+  EXPECT_EQ(done.exchanged.value(), 3 * 512 * 2048 * 4);
+  EXPECT_EQ(done.owners, 8);
+}
+
+// Owners among the data ranks; their tensor-parallel parts are as the second word says.
+TEST(MuonSharing, LayerWise) {
+  const auto blocks = work(Sharing::layer_wise, 4, 2);
+  EXPECT_NEAR(blocks.flops.value(), five_steps(512, 512) / 2, 1e-3);
+  EXPECT_EQ(blocks.owners, 2);
+  EXPECT_EQ(blocks.gathered + blocks.exchanged + blocks.summed, Bytes(0));
+  const auto whole = work(Sharing::layer_wise, 4, 2, Sharing::duplicated);
+  EXPECT_NEAR(whole.flops.value(), five_steps(512, 2048) / 2, 1e-3);
+  EXPECT_EQ(whole.gathered.value(), 3 * 512 * 2048 * 4 / 2) << "of the matrices that a data rank owns";
+  EXPECT_THAT(whole.axes, ElementsAre("tensor"));
+}
+
+TEST(MuonSharing, WhatTheAxesCannotServeIsRefused) {
+  const auto refused = [](std::optional<Sharing> sharing, std::int64_t zero, bool scattered) {
+    auto shared = matrices(4, zero);
+    shared.scattered = scattered;
+    return !workloads::share({.sharing = sharing}, shared).what.empty();
+  };
+  for (const auto sharing : {Sharing::blockwise, Sharing::distributed}) {
+    EXPECT_TRUE(refused(sharing, 2, false));
+    EXPECT_FALSE(refused(sharing, 1, false));
+  }
+  EXPECT_TRUE(refused(Sharing::layer_wise, 1, false)) << "nothing to own";
+  EXPECT_TRUE(refused(Sharing::layer_wise, 2, true)) << "no whole gradient";
+  EXPECT_FALSE(refused(Sharing::layer_sharded, 2, true));
+  for (const std::int64_t zero : {1, 2}) {
+    for (const bool scattered : {false, true}) EXPECT_FALSE(refused({}, zero, scattered)) << "each has a usual sharing";
+  }
+}
+
+/// The layers of a model under a plan, with what their updates need to know.
+Derived updated(const workloads::Model& model, const workloads::Parallel& parallel, const workloads::MuonSpec& spec) {
+  auto made = derived(model, parallel);
+  const auto blocks = blocks_of(model);
+  const auto plan = plan_for(blocks, parallel);
+  const auto sizes = sizes_on(model, parallel, 16, 8);
+  for (const workloads::KindId kind : blocks.kinds.ids()) {
+    complete_updates(made.kinds[kind], blocks.kinds[kind], plan, sizes);
+    EXPECT_EQ(share_matrices(made.kinds[kind], spec).what, "");
+  }
+  return made;
+}
+
+workloads::StepOptions with_muon(const workloads::MuonSpec& spec) {
+  workloads::StepOptions options;
+  options.optimizer.kind = workloads::OptimizerKind::muon;
+  options.optimizer.muon = spec;
+  return options;
+}
+
+double orthogonal_flops(const workloads::StepGraph& graph) {
+  double sum = 0;
+  for (workloads::OpId id = 0; id < graph.size(); ++id) {
+    if (graph.op(id)->name == "Newton-Schulz steps") sum += graph.op(id)->flops.value();
+  }
+  return sum;
+}
+
+// Matrices of layers, the router's and each expert's; not the embedding, the unembedding and norms. One momentum of 4 B
+// for the former, two moments for the latter.
+TEST(Muon, TakesTheMatricesOfLayers) {
+  const auto made = updated(mixture(), workloads::Parallel{}, {});
+  const workloads::OptimizerSpec spec{.kind = workloads::OptimizerKind::muon};
+  for (const auto& block : made.kinds) {
+    for (const auto& update : block.weights) {
+      const bool vector = update.weight.starts_with("Wnorm");
+      EXPECT_EQ(by_muon(spec, update), block.is_layer && !vector) << update.weight;
+      EXPECT_EQ(state_of(spec, update), Bytes(4) * (update.parameters * (by_muon(spec, update) ? 1 : 2)));
+    }
+  }
+  const auto& layer = made.layer();
+  const auto of = [&](const std::string& name) {
+    return std::find_if(layer.weights.begin(), layer.weights.end(),
+                        [&](const auto& update) { return update.weight == name; })
+        ->matrices;
+  };
+  EXPECT_EQ(of("Weup").count, 8);
+  EXPECT_EQ(of("Weup").rows * of("Weup").columns, D * 24);
+  EXPECT_EQ(of("Wq").columns, 8 * 4) << "heads side by side";
+  EXPECT_EQ(of("Wrouter").count, 1);
+}
+
+// Two layers of D x F and F x D on one rank: four matrices, 5 steps each.
+TEST(Muon, AStepDoesTheWorkOfItsMatrices) {
+  const double each = 5 * (4.0 * D * D * F + 2.0 * D * D * D);
+  const auto one = updated(two_matmuls(), workloads::Parallel{}, {});
+  EXPECT_NEAR(orthogonal_flops(one.step(with_muon({}))), 4 * each, 1e-6);
+  // Four owners have one each; of eight, four have nothing, and the step waits for the others.
+  for (const std::int64_t ranks : {4, 8}) {
+    const auto owned = updated(two_matmuls(), workloads::Parallel{.data = ranks, .zero = 1}, {});
+    EXPECT_NEAR(orthogonal_flops(owned.step(with_muon({}))), each, 1e-6) << ranks;
+  }
+}
+
+// layer_wise: gradients are all-reduced, and updated weights gathered, in place of scattered gradients.
+TEST(Muon, OwnersGetWholeGradients) {
+  const auto made = updated(two_matmuls(), workloads::Parallel{.data = 4, .zero = 1}, {});
+  for (const auto& update : made.layer().weights) {
+    ASSERT_EQ(update.last_microbatch.size(), 1U);
+    EXPECT_EQ(update.last_microbatch.front().kind, workloads::CollectiveKind::all_reduce);
+    EXPECT_EQ(update.last_microbatch.front().full_size.value(), 2 * D * F);
+    ASSERT_EQ(update.publish.size(), 1U);
+    EXPECT_EQ(update.publish.front().kind, workloads::CollectiveKind::all_gather);
+  }
+}
+
+// ZeRO of single axes: state split inside a node (fsdp at stage 1) and copied between nodes (data). Weights stay whole,
+// gradients are scattered inside and their shards summed outside after the last microbatch.
+TEST(ZeroOfAxes, StateSplitInsideAndCopiedOutside) {
+  const workloads::Parallel parallel{.data = 4, .fsdp = 2, .zero_of = {{"fsdp", 1}}};
+  const auto layer = derived(two_matmuls(), parallel).layer();
+  EXPECT_THAT(collectives(layer.forward), IsEmpty());
+  EXPECT_THAT(collectives(layer.backward), IsEmpty());
+  for (const auto& update : layer.weights) {
+    EXPECT_THAT(update.each_microbatch, IsEmpty());
+    ASSERT_EQ(update.last_microbatch.size(), 2U);
+    EXPECT_EQ(update.last_microbatch[0].kind, workloads::CollectiveKind::reduce_scatter);
+    EXPECT_THAT(update.last_microbatch[0].axes, ElementsAre("fsdp"));
+    EXPECT_EQ(update.last_microbatch[0].full_size.value(), 2 * D * F);
+    EXPECT_EQ(update.last_microbatch[1].kind, workloads::CollectiveKind::all_reduce);
+    EXPECT_THAT(update.last_microbatch[1].axes, ElementsAre("data"));
+    EXPECT_EQ(update.last_microbatch[1].full_size.value(), 2 * D * F / 2);
+    ASSERT_EQ(update.publish.size(), 1U);
+    EXPECT_THAT(update.publish[0].axes, ElementsAre("fsdp"));
+    EXPECT_EQ(update.optimizer_elements, D * F / 2);
+    EXPECT_EQ(update.stored.value(), 2 * D * F);
+  }
+}
+
+// Stage 1 outside over stage 3 inside: weights and gradients are split over fsdp, the state over both.
+TEST(ZeroOfAxes, StateSplitOverBoth) {
+  const workloads::Parallel parallel{.data = 4, .fsdp = 2, .zero_of = {{"data", 1}}};
+  for (const auto& update : derived(two_matmuls(), parallel).layer().weights) {
+    EXPECT_EQ(update.stored.value(), 2 * D * F / 2);
+    EXPECT_EQ(update.optimizer_elements, D * F / 8);
+  }
+}
+
+// The stage of an axis by itself is that of all axes if nothing else is said.
+TEST(ZeroOfAxes, EqualsTheStageOfAll) {
+  for (const int stage : {0, 1, 2, 3}) {
+    workloads::Parallel all{.data = 2, .context = 2, .zero = stage};
+    workloads::Parallel single{.data = 2, .context = 2, .zero_of = {{"data", stage}, {"context", stage}}};
+    const auto blocks = blocks_of(transformer());
+    EXPECT_EQ(plan_for(blocks, all).to_string(), plan_for(blocks, single).to_string()) << stage;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::test

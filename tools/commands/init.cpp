@@ -1,0 +1,89 @@
+// A scenario to begin with: the fastest plan of a model on a machine, with what else is often changed as comments.
+#include <memory>
+
+#include "sim/core/yaml_text.hpp"
+#include "tools/commands/command_line.hpp"
+#include "tools/commands/commands.hpp"
+#include "tools/commands/fastest_plan.hpp"
+#include "tools/commands/moved_files.hpp"
+#include "tools/output/files/file.hpp"
+
+namespace lockstep::commands {
+namespace {
+
+struct InitArguments : ScenarioArguments {
+  std::string out;
+};
+
+/// What a key is for, and what is often written instead.
+struct Remark {
+  std::string key, before, after;
+};
+
+const std::vector<Remark> remarks{
+    {"model", "A name of `lockstep list models`, or the path of a Hugging Face config.json, seen from this file.", ""},
+    {"cluster",
+     "NODE:NODES or CHIP:SHAPE (`lockstep list nodes`, `lockstep list chips`), or a block with a fabric of its own.",
+     "cluster: {node: dgx-h100, nodes: 64, fabric: {like: infiniband-ndr-rail, oversubscription: 2}}"},
+    {"mesh", "Where each axis of ranks lies on the machine, the innermost first.", ""},
+    {"parallel", "Sizes of tensor, context, expert, fsdp, data and pipeline; ZeRO stage; sequence parallelism.", ""},
+    {"pipeline", "The pipeline's schedule (`lockstep list schedules`) and its chunks.", ""},
+    {"batch", "Sequences of one step over all ranks, tokens of a sequence, microbatches.", ""},
+    {"training", "Precision, optimizer, recomputation.",
+     "training: {precision: bf16, optimizer: adam, master_weights: true, recompute: selective}"},
+};
+
+std::string commented(const YamlView& root) {
+  std::string text = "# " + root["model"].text() +
+                     ": the fastest plan that `lockstep plan` found. Each key: docs/scenario_reference.md.\n";
+  for (const auto& key : root.keys()) {
+    for (const auto& remark : remarks) {
+      if (remark.key != key) continue;
+      text += "\n# " + remark.before + "\n";
+      if (!remark.after.empty()) text += "# " + remark.after + "\n";
+    }
+    text += key + ": " + in_one_line(root[key]) + "\n";
+  }
+  return text +
+         "\n# Compute takes what kernels reach; `ideal` takes the rates of the data sheet.\n# model_of_time: ideal\n"
+         "\n# What may go wrong: slow chips and links.\n"
+         "# perturbations: [{random_chips: 2, seed: 1, slowdown: 1.2}, {jitter: 0.02, seed: 1}]\n"
+         "\n# What `lockstep plan` may choose.\n# search: {tensor: [1, 2, 4, 8], pipeline: [1, 2, 4], recompute: "
+         "[none, selective]}\n";
+}
+
+void run_init(const InitArguments& arguments, spdlog::logger& log) {
+  output::check_file_place(arguments.out);
+  GivenScenario given(arguments);
+  if (given.is_file() || given.name() == "stdin") {
+    throw ConfigError({{{"MODEL", 0, 0},
+                        "",
+                        "'" + arguments.scenario + "' is a scenario already",
+                        "a config.json or a name of lockstep list models"}});
+  }
+  (void)split_by_fastest_plan(given, log);
+  Problems problems;
+  auto root = given.document(problems);
+  move_files(root, given.load(), given, arguments.out);
+  const auto text = commented(root);
+  problems.throw_if_any();
+  if (arguments.out.empty()) return output::print(text);
+  output::write_file(arguments.out, text);
+}
+
+}  // namespace
+
+void add_init(CommandLine& line, spdlog::logger& log) {
+  auto command = line.command("init", "write a commented scenario of a model on a machine, split by the fastest plan");
+  auto arguments = std::make_shared<InitArguments>();
+  command.option("model", arguments->scenario, "a config.json or a name of lockstep list models").required();
+  command.option("--set", arguments->overrides, "add a key to the scenario: a.b=c (may be repeated)").repeatable();
+  add_model_options(command, *arguments);
+  command.option("--out", arguments->out, "the file to write; stdout if none");
+  command.footer(
+      "Example:\n  lockstep init llama-3-70b --cluster h100:8 --batch-tokens 1M --sequence-length 8192 --out "
+      "mine.yaml");
+  command.callback([arguments, &log] { run_init(*arguments, log); });
+}
+
+}  // namespace lockstep::commands
