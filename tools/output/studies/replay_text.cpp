@@ -78,21 +78,20 @@ std::string streams_table(const replay::ReplayedRank& rank) {
   return table.to_string();
 }
 
-/// Of each stream of a rank what its time went to, as recorded and as replayed.
+/// Of each stream of a rank what its time went to, as recorded and, below, as replayed.
 std::string shares_table(const replay::ReplayedRank& rank) {
-  Table table({"rank " + std::to_string(rank.rank) + " spends", "", "kernels", "collectives", "waits for launches",
-               "for streams", "for ranks", "unexplained"});
-  table.align_left(1);
-  const auto add = [&](const std::string& stream, const std::string& what, const replay::StreamShares& shares) {
-    table.add({stream, what, format(shares.kernels), format(shares.collectives), format(shares.launches),
+  Table table(
+      {"rank " + std::to_string(rank.rank), "kernels", "collectives", "launches", "streams", "ranks", "pauses"});
+  const auto add = [&](const std::string& name, const replay::StreamShares& shares) {
+    table.add({name, format(shares.kernels), format(shares.collectives), format(shares.launches),
                format(shares.streams), format(shares.ranks), format(shares.unexplained)});
   };
   for (const auto& stream : rank.streams) {
     if (stream.name == "host") continue;
-    if (rank.recorded) add(stream.name, "recorded", stream.recorded);
-    add(rank.recorded ? "" : stream.name, "replayed", stream.simulated);
+    if (rank.recorded) add(stream.name, stream.recorded);
+    add(rank.recorded ? "  replayed" : stream.name, stream.simulated);
   }
-  return table.to_string();
+  return "what a stream's time goes to, and what it waits for:\n" + table.to_string();
 }
 
 std::string pauses_text(const replay::Replay& replay) {
@@ -100,7 +99,7 @@ std::string pauses_text(const replay::Replay& replay) {
   for (const auto& pause : replay.pauses) {
     text += (text.empty() ? "\nlongest pauses that nothing explains:\n" : "") + std::string("  ") +
             format(pause.length) + " on " + pause.stream + " of rank " + std::to_string(pause.rank) + ", until " +
-            format(pause.at) + ", before " + pause.before.substr(0, 80) + "\n";
+            format(pause.at) + ", before " + pause.before.substr(0, 40) + "\n";
   }
   return text;
 }
