@@ -40,8 +40,8 @@ struct LlamaTrace {
     const auto number = std::to_string(++count_);
     const double micros = seconds * 1e6;
     events_ += R"({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "tid": 1, "ts": )" +
-               std::to_string(static_cast<double>(count_) * 1e-3) + R"(, "dur": 0, "args": {"correlation": )" + number + "}},\n" +
-               R"({"ph": "X", "cat": "kernel", "name": ")" + name + R"(", "pid": 0, "tid": 7, "ts": )" +
+               std::to_string(static_cast<double>(count_) * 1e-3) + R"(, "dur": 0, "args": {"correlation": )" + number +
+               "}},\n" + R"({"ph": "X", "cat": "kernel", "name": ")" + name + R"(", "pid": 0, "tid": 7, "ts": )" +
                std::to_string(clock_) + R"(, "dur": )" + std::to_string(micros) + R"(, "args": {"External id": )" +
                number + R"(, "correlation": )" + number + R"(, "stream": )" + std::to_string(stream) + arguments +
                "}},\n";
