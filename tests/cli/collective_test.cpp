@@ -104,6 +104,25 @@ batch: {sequences: 64, sequence_length: 512}
   EXPECT_NEAR(gathered("perturbations: [{chip: [0, 0, 0], slowdown: 3}]\n") / whole, 1, 1e-12);
 }
 
+// Rings on hashed trees end at different times. A row is the collective by itself, whatever other sizes and algorithms
+// were asked for.
+TEST_F(Collective, RowsDoNotDependOnEachOther) {
+  write("hashed.yaml", R"(format: 1
+model: {type: two-matmul, layers: 2, d_model: 1024, d_ff: 4096}
+cluster: {node: dgx-h100, nodes: 32, fabric: {like: roce-400g, kind: fat_tree, radix: 32, routing: ecmp}}
+mesh: {fsdp: rest}
+parallel: {fsdp: 256}
+batch: {sequences: 256, sequence_length: 512}
+)");
+  const auto last = [&](const std::string& sizes) {
+    return json({"collective", "all_gather", "--cluster", "hashed.yaml", "--group", "node", "--bytes", sizes})["rows"]
+        .back();
+  };
+  const auto alone = last("1GiB");
+  EXPECT_GT(alone["time_s"].get<double>(), 1.01 * alone["bound_s"].get<double>()) << "some groups share a cable";
+  EXPECT_EQ(last("256MiB..1GiB"), alone);
+}
+
 // Of two nodes of 8 chips random links are drawn from 2 x 8 scale-up links and some more cables, each way counted; with
 // half of every one left, the bytes take twice as long.
 TEST_F(Collective, RandomLinksOfNodes) {

@@ -52,6 +52,14 @@ TEST_F(ModelAlone, EveryCommandTakesTheFastestPlan) {
   EXPECT_THAT(content("sub.yaml"), HasSubstr("\n# Where each axis of ranks lies"));
 }
 
+TEST_F(ModelAlone, GoodputIsThatOfTheFastestPlan) {
+  const std::string reliability =
+      "reliability={failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, checkpoint: {size: 1 GB, "
+      "write_bandwidth: "
+      "2 GB/s}}";
+  EXPECT_THAT(good(with({"goodput"}, {"--set", reliability})), AllOf(StartsWith("plan: "), HasSubstr("useful time")));
+}
+
 TEST_F(ModelAlone, WhoSplitsTheModelIsObeyed) {
   const auto text = good(with({"run"}, {"--set", "parallel.tensor=8"}));
   EXPECT_THAT(text, AllOf(Not(HasSubstr("plan: ")), HasSubstr("tensor 8")));
@@ -78,7 +86,8 @@ TEST_F(ModelAlone, ScenariosComeOnStdin) {
 TEST_F(ModelAlone, RefusesWhatIsMissingOrDoesNotBelong) {
   refused({"run", "config.json"},
           "--batch-tokens: is missing: 'config.json' is a model alone; expected the tokens of a step, such as 4M\n"
-          "--cluster: is missing: 'config.json' is a model alone; expected a machine such as h100:64 or tpu-v5p:4x4x8\n"
+          "--cluster: is missing: 'config.json' is a model alone; expected a machine such as dgx-h100:8 for 8 nodes "
+          "(64 chips), or tpu-v5p:4x4x8\n"
           "--sequence-length: is missing: 'config.json' is a model alone; expected the tokens of a sequence, such as "
           "8192\n");
   refused({"run", "config.json", "--cluster", "h100:1", "--batch-tokens", "1000", "--sequence-length", "512"},
@@ -91,6 +100,10 @@ TEST_F(ModelAlone, RefusesWhatIsMissingOrDoesNotBelong) {
   refused({"run", small, "--cluster", "h100:1"},
           "--cluster: belongs to a model, and '" + small +
               "' is a scenario; expected --set cluster=..., --set batch.sequences=...\n");
+  refused(
+      {"run", "lama-3-8b", "--cluster", "h100:1"},
+      "lama-3-8b: there is no such file, and no model of that name; expected a config.json, a scenario or a name of "
+      "lockstep list models; did you mean `llama-3-8b`\n");
   refused({"init", small},
           "MODEL: '" + small + "' is a scenario already; expected a config.json or a name of lockstep list models\n");
   EXPECT_THAT(run(with({"run"}, {"--set", "training.precision=fp8", "--set", "search.memory=1 MB"})).errors,

@@ -30,6 +30,15 @@ bool is_model(const std::string& text) {
   return false;
 }
 
+[[noreturn]] void refuse_unknown_model(const std::string& word) {
+  const auto near = did_you_mean(word, workloads::model_names(scenario::data_root() / "workloads" / "catalog"));
+  throw ConfigError(
+      {{{word, 0, 0},
+        "",
+        "there is no such file, and no model of that name",
+        "a config.json, a scenario or a name of lockstep list models" + (near.empty() ? "" : "; " + near)}});
+}
+
 std::string from_standard_input() {
   std::string text(most_bytes + 1, '\0');
   std::cin.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -51,7 +60,8 @@ std::string of_model(const ScenarioArguments& arguments) {
   const auto missing = [&](const std::string& option, const std::string& expected) {
     problems.add({{option, 0, 0}, "", "is missing: '" + arguments.scenario + "' is a model alone", expected});
   };
-  if (arguments.cluster.empty()) missing("--cluster", "a machine such as h100:64 or tpu-v5p:4x4x8");
+  if (arguments.cluster.empty())
+    missing("--cluster", "a machine such as dgx-h100:8 for 8 nodes (64 chips), or tpu-v5p:4x4x8");
   if (arguments.batch_tokens.empty()) missing("--batch-tokens", "the tokens of a step, such as 4M");
   if (!arguments.sequence_length) missing("--sequence-length", "the tokens of a sequence, such as 8192");
   const auto tokens = tokens_of(arguments.batch_tokens);
@@ -90,7 +100,8 @@ std::optional<std::int64_t> tokens_of(const std::string& text) {
 }
 
 void add_model_options(Command& command, ScenarioArguments& arguments) {
-  command.option("--cluster", arguments.cluster, "for a model: the machine, such as h100:64 or tpu-v5p:4x4x8");
+  command.option("--cluster", arguments.cluster,
+                 "for a model: the machine, such as dgx-h100:8 for 8 nodes (64 chips), or tpu-v5p:4x4x8");
   command.option("--batch-tokens", arguments.batch_tokens,
                  "for a model: the tokens of a step, such as 4M (4,194,304), 512k or 4e6");
   command.option("--sequence-length", arguments.sequence_length, "for a model: the tokens of a sequence")
@@ -108,6 +119,11 @@ void add_scenario(Command& command, ScenarioArguments& arguments, const std::str
 
 GivenScenario::GivenScenario(const ScenarioArguments& arguments)
     : name_(arguments.scenario), arguments_(arguments.scenario), overrides_(parse_overrides(arguments.overrides)) {
+  const bool of_a_model =
+      !arguments.cluster.empty() || !arguments.batch_tokens.empty() || arguments.sequence_length.has_value();
+  if (arguments.scenario != "-" && !is_model(arguments.scenario) && of_a_model &&
+      !why_unreadable(arguments.scenario).empty())
+    refuse_unknown_model(arguments.scenario);
   kind_ = arguments.scenario == "-" ? Kind::standard_input : is_model(arguments.scenario) ? Kind::model : Kind::file;
   if (kind_ != Kind::model) {
     for (const auto& [option, given] : {std::pair{"--cluster", !arguments.cluster.empty()},

@@ -6,6 +6,7 @@
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
+#include "tools/commands/fastest_plan.hpp"
 #include "tools/commands/given_scenario.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/goodput_text.hpp"
@@ -46,7 +47,9 @@ Seconds step_time(const GoodputArguments& arguments, const scenario::Scenario& s
 
 void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
   if (arguments.json != "-") output::check_file_place(arguments.json);
-  const auto scenario = GivenScenario(arguments).load();
+  GivenScenario given(arguments);
+  const auto plan_line = split_by_fastest_plan(given, log);
+  const auto scenario = given.load();
   if (!scenario.reliability) {
     throw ConfigError({{scenario.where(""), "reliability", "missing",
                         "what interrupts the run: {failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, "
@@ -70,7 +73,7 @@ void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
 
   const auto json = goodput_json(scenario, study, aim);
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  const auto text = arguments.json == "-" ? json : goodput_text(scenario, study, aim);
+  const auto text = arguments.json == "-" ? json : plan_line + goodput_text(scenario, study, aim);
   output::print(text);
 }
 

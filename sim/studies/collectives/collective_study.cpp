@@ -10,7 +10,7 @@
 namespace lockstep::studies {
 namespace {
 
-/// Collectives of one axis, one after the other.
+/// Collectives of one axis, each by itself. They share a program, which is checked and folded once.
 class Sequence {
  public:
   Sequence(const topologies::Cluster& cluster, const topologies::Mesh& mesh, const collectives::CollectiveRules& rules,
@@ -39,7 +39,6 @@ class Sequence {
     op.communicator = known->second;
     op.phases = std::move(lowered.phases);
     op.closed_form = lowered.closed_form;
-    if (!program_.ops.empty()) op.predecessors = {static_cast<std::int32_t>(program_.ops.size()) - 1};
     MeasuredCollective planned{
         size, Seconds(0), op.closed_form, Seconds(0), book(kind, full_size), std::move(lowered.algorithm), {}};
     for (const auto& phase : op.phases) planned.latency += phase.latency;
@@ -70,14 +69,20 @@ class Sequence {
       throw topologies::NoRoute(why);
     check(program_);
     const auto folded = fold(program_);
-    const auto result = lockstep::engine::run(folded.program, {engine::EngineKind::simgrid, {}, true}, log);
-    std::vector<std::vector<timeline::PhaseSpan>> phases(measured_.size());
-    for (const auto& phase : result.phases) phases[measured_by_[phase.op]].push_back(phase);
+    auto alone = folded.program;
+    const auto all = std::move(alone.ops);
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       const auto [first, last] = ops_[i];
-      const timeline::Interval span{whole_span(result.timeline, first).start, whole_span(result.timeline, last).end};
+      alone.ops.clear();
+      for (auto op = first; op <= last; ++op) {
+        alone.ops.push_back(all[op]);
+        for (auto& before : alone.ops.back().predecessors) before -= first;
+      }
+      const auto result = lockstep::engine::run(alone, {engine::EngineKind::max_min, {}, true}, log);
+      const timeline::Interval span{whole_span(result.timeline, 0).start,
+                                    whole_span(result.timeline, alone.ops.count() - 1).end};
       measured_[i].time = span.end - span.start;
-      measured_[i].loads = metrics::link_loads(folded.program, phases[i], folded.link_members, span);
+      measured_[i].loads = metrics::link_loads(alone, result.phases, folded.link_members, span);
     }
     return std::move(measured_);
   }
@@ -85,7 +90,6 @@ class Sequence {
  private:
   /// Takes the operations from `first` to the program's last as those of one collective.
   void took(MeasuredCollective planned, program::ProgramOpId first) {
-    measured_by_.resize(program_.ops.size(), measured_.size());
     ops_.emplace_back(first, program_.ops.count() - 1);
     measured_.push_back(std::move(planned));
   }
@@ -116,7 +120,6 @@ class Sequence {
   std::map<std::string, std::int32_t> communicators_;  ///< by algorithm
   std::vector<MeasuredCollective> measured_;
   std::vector<std::pair<program::ProgramOpId, program::ProgramOpId>> ops_;  ///< first and last of each
-  Indexed<program::ProgramOpId, std::size_t> measured_by_;                  ///< the collective of an operation
 };
 
 }  // namespace

@@ -193,9 +193,7 @@ ScheduledCollective::Added ScheduledCollective::add(program::Program& program, B
     least = other;
     best = protocol;
   }
-  std::vector<program::ProgramOpId> before;
-  if (!program.ops.empty()) before = {program.ops.count() - 1};
-  Added added{add_barrier(program, launch(best), before), 0, schedule_.name, least->alone, least->latency};
+  Added added{add_barrier(program, launch(best), {}), 0, schedule_.name, least->alone, least->latency};
   if (!best.name.empty()) added.label += " (" + best.name + ")";
   const auto first = program.ops.count();
   std::vector<bool> awaited(schedule_.transfers.size(), false);
