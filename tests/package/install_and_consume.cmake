@@ -27,7 +27,7 @@ endif()
 # The consumer of docs/howto/install.md, copied from the page, and the program: both from a folder that was moved, so that
 # nothing of this build or of the first folder is found by its path.
 function(copy_from_page first file)
-  run(awk "/^    ${first}/{p=1} p&&!/^    |^$/{exit} p{print substr($0,5)}" ${PAGE})
+  run(awk "/^    ${first}/{p=1} p&&!/^    |^\$/{exit} p{print substr(\$0,5)}" ${PAGE})
   file(WRITE ${WORK}/documented/${file} "${output}")
 endfunction()
 copy_from_page(cmake_minimum_required CMakeLists.txt)
