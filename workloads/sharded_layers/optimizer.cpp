@@ -84,6 +84,17 @@ MuonMatrices matrices_of(const BlockTensor& weight, const Block& block, const Pl
   return made;
 }
 
+/// In place of a chain that begins by scattering a gradient and goes on with the shards: all sums of the whole gradient
+/// at once, along the axes that split the optimizer's state and those that do not.
+DerivedCollective sum_to_all(DerivedCollective first) {
+  first.kind = CollectiveKind::all_reduce;
+  first.axes = first.before.partial;
+  first.after = first.before;
+  first.after.partial.clear();
+  first.reason = "a matrix has one owner, and gradients are reduced to all ranks";
+  return first;
+}
+
 }  // namespace
 
 std::string_view name(OptimizerKind kind) {
@@ -137,11 +148,8 @@ NotShared share_matrices(ShardedLayer& derived, const MuonSpec& spec) {
     matrices.scattered = std::any_of(update.each_microbatch.begin(), update.each_microbatch.end(), scatters);
     if (const auto problem = share(spec, matrices); !problem.what.empty()) return problem;
     if (matrices.sharing != MuonSharing::layer_wise) continue;
-    for (auto& collective : update.last_microbatch) {
-      if (!scatters(collective)) continue;
-      collective.kind = CollectiveKind::all_reduce;
-      collective.reason = "a matrix has one owner, and gradients are reduced to all ranks";
-    }
+    auto& chain = update.last_microbatch;
+    if (std::any_of(chain.begin(), chain.end(), scatters)) chain = {sum_to_all(chain.front())};
   }
   return {};
 }

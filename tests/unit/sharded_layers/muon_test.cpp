@@ -182,6 +182,36 @@ TEST(Muon, OwnersGetWholeGradients) {
   }
 }
 
+// Owners along one axis and copies of the state along another: the whole gradient, D x F in 2 B, is still summed over
+// both, as with ZeRO stage 1 on both, and not only the part that a shard would be. Updated weights come back along the
+// owners.
+TEST(Muon, OwnersOnSomeAxesGetWholeGradients) {
+  const auto check = [](const workloads::Model& model, const workloads::Parallel& parallel, const std::string& owners,
+                        const std::string& copies) {
+    const auto made = updated(model, parallel, {.sharing = Sharing::layer_wise});
+    bool any = false;
+    for (const auto& update : made.layer().weights) {
+      const auto& matrices = update.matrices;
+      if (matrices.count == 0 || matrices.zero != workloads::AxisNames{owners}) continue;
+      if (copies == "expert" && update.weight.starts_with("We")) continue;  // each expert is there once
+      any = true;
+      std::int64_t both = 0;
+      for (const auto& collective : update.last_microbatch) {
+        EXPECT_EQ(collective.kind, workloads::CollectiveKind::all_reduce);
+        EXPECT_EQ(collective.full_size.value(), 2 * update.gradient_elements) << collective.to_string();
+        both += workloads::contains(collective.axes, owners) + workloads::contains(collective.axes, copies);
+      }
+      EXPECT_EQ(both, 2) << update.weight;
+      ASSERT_EQ(update.publish.size(), 1U);
+      EXPECT_THAT(update.publish.front().axes, ElementsAre(owners));
+    }
+    EXPECT_TRUE(any);
+  };
+  check(two_matmuls(), {.data = 2, .fsdp = 8, .zero_of = {{"fsdp", 1}}}, "fsdp", "data");
+  check(two_matmuls(), {.data = 2, .fsdp = 8, .zero_of = {{"fsdp", 0}, {"data", 1}}}, "data", "fsdp");
+  check(mixture(), {.data = 2, .expert = 8, .zero_of = {{"data", 1}}}, "data", "expert");
+}
+
 // ZeRO of single axes: state split inside a node (fsdp at stage 1) and copied between nodes (data). Weights stay whole,
 // gradients are scattered inside and their shards summed outside after the last microbatch.
 TEST(ZeroOfAxes, StateSplitInsideAndCopiedOutside) {
