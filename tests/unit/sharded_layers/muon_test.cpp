@@ -110,8 +110,9 @@ TEST(MuonSharing, WhatTheAxesCannotServeIsRefused) {
 Derived updated(const workloads::Model& model, const workloads::Parallel& parallel, const workloads::MuonSpec& spec) {
   auto made = derived(model, parallel);
   const auto blocks = blocks_of(model);
-  const auto plan = plan_for(blocks, parallel);
-  const auto sizes = sizes_on(model, parallel, 16, 8);
+  auto plan = plan_for(blocks, parallel);
+  auto sizes = sizes_on(model, parallel, 16, 8);
+  copy_key_value_heads(plan, sizes);
   for (const workloads::KindId kind : blocks.kinds.ids()) {
     complete_updates(made.kinds[kind], blocks.kinds[kind], plan, sizes);
     EXPECT_EQ(share_matrices(made.kinds[kind], spec).what, "");
@@ -167,6 +168,47 @@ TEST(Muon, AStepDoesTheWorkOfItsMatrices) {
   for (const std::int64_t ranks : {4, 8}) {
     const auto owned = updated(two_matmuls(), workloads::Parallel{.data = ranks, .zero = 1}, {});
     EXPECT_NEAR(orthogonal_flops(owned.step(with_muon({}))), each, 1e-6) << ranks;
+  }
+}
+
+/// LLaMA 3 8B's layers: D = 4096, F = 14336, 32 heads of 128 on 8.
+workloads::Model llama_3_8b() {
+  auto model = transformer(32);
+  model.d_model = 4096;
+  model.d_ff = 14336;
+  model.heads = 32;
+  model.kv_heads = 8;
+  model.head_size = 128;
+  return model;
+}
+
+// Over 16 tensor ranks, two have each of 8 key-value heads. The matrix of all keys still has 1,024 columns, not 2,048:
+// m = 1024 and n = 4096 for keys and values, m = n = 4096 for queries and the output, m = 4096 and n = 14336 in the
+// MLP.
+TEST(Muon, CopiesOfKeyValueHeadsAreNoPartOfTheMatrix) {
+  const workloads::MuonSpec spec{.sharing = Sharing::duplicated};
+  const auto made = updated(llama_3_8b(), {.tensor = 16, .sequence_parallel = false}, spec);
+  const auto step = [](double m, double n) { return 4 * m * m * n + 2 * m * m * m; };
+  const double layer = 2 * step(4096, 4096) + 2 * step(1024, 4096) + 3 * step(4096, 14336);
+  EXPECT_NEAR(orthogonal_flops(made.step(with_muon(spec))), 32 * 5 * layer, 1e3);
+  for (const auto& update : made.layer().weights) {
+    if (update.weight == "Wk") {
+      EXPECT_EQ(update.matrices.columns, 8 * 128);
+      EXPECT_EQ(update.matrices.local_columns, 128) << "one head each";
+    }
+  }
+}
+
+// A single head of keys that all tensor ranks have is a whole matrix, which nobody gathers.
+TEST(Muon, AHeadThatAllHaveIsNotSplit) {
+  auto model = transformer();
+  model.kv_heads = 1;
+  const auto made = updated(model, {.tensor = 4}, {.sharing = Sharing::duplicated});
+  for (const auto& update : made.layer().weights) {
+    if (update.matrices.count == 0) continue;
+    const bool keys = update.weight == "Wk" || update.weight == "Wv";
+    EXPECT_EQ(update.matrices.tensor_ranks, keys ? 1 : 4) << update.weight;
+    EXPECT_EQ(update.matrices.zero_ranks, 1) << update.weight;
   }
 }
 
