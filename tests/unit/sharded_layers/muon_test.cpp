@@ -60,12 +60,23 @@ TEST(MuonSharing, Duplicated) {
   EXPECT_EQ(work(Sharing::duplicated, 1, 1).gathered, Bytes(0)) << "whole already";
 }
 
-// A quarter of the work each, and in every step the sum of 3 x 512 x 512 numbers in bf16.
+// The ranks' parts of X X^T are added up along the dimension that is split, and all ranks square the sum, whose side is
+// the other dimension. With 512 of 2048 columns each: 3 matrices of 512 x 512 in bf16. With 128 of 512 rows each, the
+// sum is 2048 x 2048, though the rows are fewer.
 TEST(MuonSharing, Distributed) {
   const auto done = work(Sharing::distributed, 4, 1);
-  EXPECT_EQ(done.flops.value(), five_steps(512, 2048) / 4);
+  EXPECT_EQ(done.flops.value(), 3 * 5 * (4.0 * 512 * 512 * 512 + 2.0 * 512 * 512 * 512));
   EXPECT_EQ(done.summed.value(), 3 * 512 * 512 * 2);
   EXPECT_THAT(done.axes, ElementsAre("tensor"));
+  auto rows = matrices(4, 1);
+  rows.local_rows = 512 / 4;
+  rows.local_columns = 2048;
+  rows.sharing = Sharing::distributed;
+  const auto other = muon_work({.sharing = Sharing::distributed}, rows, Bytes(4));
+  EXPECT_EQ(other.flops.value(), 3 * 5 * (4.0 * 2048 * 2048 * 128 + 2.0 * 2048 * 2048 * 2048));
+  EXPECT_EQ(other.summed.value(), 3 * 2048 * 2048 * 2);
+  EXPECT_EQ(work(Sharing::distributed, 1, 1).flops.value(), five_steps(512, 2048)) << "nothing is split";
+  EXPECT_EQ(work(Sharing::distributed, 1, 1).summed, Bytes(0));
 }
 
 // Each matrix has a home among all ranks, to which it goes and from which its update comes back.
@@ -197,6 +208,21 @@ TEST(Muon, CopiesOfKeyValueHeadsAreNoPartOfTheMatrix) {
       EXPECT_EQ(update.matrices.local_columns, 128) << "one head each";
     }
   }
+}
+
+// Over 8 tensor ranks all matrices are split along heads or F, never along D, so X X^T and its square are D x D: a
+// layer's seven matrices split 2 x 4096 + 2 x 1024 + 3 x 14336 columns or rows, and seven sums of 4096^2 numbers go
+// around a step.
+TEST(Muon, DistributedWorkOfLlama) {
+  const workloads::MuonSpec spec{.sharing = Sharing::distributed};
+  const auto graph = updated(llama_3_8b(), {.tensor = 8, .sequence_parallel = false}, spec).step(with_muon(spec));
+  const double d = 4096, n = 2 * 4096 + 2 * 1024 + 3 * 14336;
+  EXPECT_NEAR(orthogonal_flops(graph), 32 * 5 * (4 * d * d * n / 8 + 7 * 2 * d * d * d), 1e3);
+  std::int64_t sums = 0;
+  for (workloads::OpId id = 0; id < graph.size(); ++id) {
+    if (graph.op(id)->name == "AllReduce_tensor products") sums += graph.op(id)->full_size.value();
+  }
+  EXPECT_EQ(sums, std::int64_t{32} * 5 * 234'881'024);
 }
 
 // A single head of keys that all tensor ranks have is a whole matrix, which nobody gathers.
