@@ -15,12 +15,14 @@ struct Steps {
   double bytes = 0;
 };
 
-Steps all_steps(const MuonSpec& spec, std::int64_t count, std::int64_t rows, std::int64_t columns) {
-  const double small = real(std::min(rows, columns)), large = real(std::max(rows, columns));
-  // X X^T, its square and the product with X.
-  const double moved = 4 * small * large + 5 * small * small;
-  return {real(count) * spec.steps * newton_schulz_flops(rows, columns).value(),
-          real(count) * spec.steps * moved * real(step_element.value())};
+/// With products of side x side, of which `along` terms each are added up here: X X^T, its square, the product with X.
+Steps all_steps(const MuonSpec& spec, std::int64_t count, std::int64_t side, std::int64_t along) {
+  const double m = real(side), n = real(along), times = real(count) * spec.steps;
+  return {times * (4 * m * m * n + 2 * m * m * m), times * (4 * m * n + 5 * m * m) * real(step_element.value())};
+}
+
+Steps whole_steps(const MuonSpec& spec, std::int64_t count, std::int64_t rows, std::int64_t columns) {
+  return all_steps(spec, count, std::min(rows, columns), std::max(rows, columns));
 }
 
 Bytes bytes_of(double value) { return Bytes(static_cast<std::int64_t>(value)); }
@@ -52,7 +54,7 @@ MuonWork muon_work(const MuonSpec& spec, const MuonMatrices& matrices, Bytes mom
   if (!by_owners) work.axes.insert(work.axes.end(), matrices.zero.begin(), matrices.zero.end());
   const std::int64_t ranks = matrices.tensor_ranks * (by_owners ? 1 : matrices.zero_ranks);
   const double whole = real(moment.value()) * real(matrices.count) * real(matrices.rows) * real(matrices.columns);
-  auto steps = all_steps(spec, matrices.count, matrices.rows, matrices.columns);
+  auto steps = whole_steps(spec, matrices.count, matrices.rows, matrices.columns);
   double share = 1;  // of the matrices, on average
   if (by_owners) {
     work.owners = matrices.zero_ranks;
@@ -60,15 +62,18 @@ MuonWork muon_work(const MuonSpec& spec, const MuonMatrices& matrices, Bytes mom
   }
   switch (sharing) {
     case MuonSharing::blockwise:
-      steps = all_steps(spec, matrices.count, matrices.local_rows, matrices.local_columns);
+      steps = whole_steps(spec, matrices.count, matrices.local_rows, matrices.local_columns);
       break;
     case MuonSharing::duplicated:
       if (ranks > 1) work.gathered = bytes_of(whole * share);
       break;
     case MuonSharing::distributed: {
-      const double small = real(std::min(matrices.rows, matrices.columns));
-      if (ranks > 1) work.summed = bytes_of(real(step_element.value()) * real(matrices.count) * small * small * share);
-      share /= real(ranks);
+      if (ranks == 1) break;
+      // Sums run along the dimension that is split, the larger or not; what they leave all ranks have and square.
+      const bool rows = matrices.local_rows < matrices.rows;
+      const auto side = rows ? matrices.columns : matrices.rows;
+      steps = all_steps(spec, matrices.count, side, rows ? matrices.local_rows : matrices.local_columns);
+      work.summed = bytes_of(real(step_element.value()) * real(matrices.count) * real(side) * real(side) * share);
       break;
     }
     case MuonSharing::layer_sharded:

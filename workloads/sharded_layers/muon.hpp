@@ -15,7 +15,7 @@ namespace lockstep::workloads {
 enum class MuonSharing {
   blockwise,      ///< each takes its tensor-parallel part for a matrix of its own: another algorithm, nothing moves
   duplicated,     ///< all gather the whole momentum and do the same work
-  distributed,    ///< the work is split, and in each step the ranks add up the product of the matrix with itself
+  distributed,    ///< each multiplies its part; in each step the ranks add up X X^T, which all of them square
   layer_sharded,  ///< each matrix goes to one of the ranks by an all-to-all, and its update comes back by another
   layer_wise      ///< data ranks own whole matrices: gradients are reduced to all of them, updated weights gathered
 };

@@ -45,7 +45,8 @@ bool has_dim(const Block& block, const std::string& tensor, const std::string& d
 }
 
 /// Rows come in and columns go out. Experts number matrices; heads on both sides (of products with latents) belong to
-/// the narrower one. The unembedding, which has the vocabulary, is not Muon's.
+/// the narrower one. The unembedding, which has the vocabulary, is not Muon's. Copies of key-value heads are no columns
+/// of their own: ranks with the same head have the same part.
 MuonMatrices matrices_of(const BlockTensor& weight, const Block& block, const Plan& plan, const Sizes& sizes) {
   const auto op =
       std::find_if(block.ops.begin(), block.ops.end(), [&](const auto& one) { return one.weight == weight.name; });
@@ -64,10 +65,11 @@ MuonMatrices matrices_of(const BlockTensor& weight, const Block& block, const Pl
       made.count *= sizes.local(*stored.find(name));
       continue;
     }
-    for (const auto& axis : dim.axes) made.tensor.push_back(axis);
+    if (sizes.local(dim) < sizes.own_elements({name}))  // not a single head that all have
+      made.tensor.insert(made.tensor.end(), dim.axes.begin(), dim.axes.end());
     auto& size = in && out ? both_size : in ? made.rows : made.columns;
     auto& local = in && out ? both_local : in ? made.local_rows : made.local_columns;
-    size *= sizes.dim(name);
+    size *= sizes.own_elements({name});
     local *= sizes.local(dim);
   }
   const bool rows = made.rows <= made.columns;
@@ -76,12 +78,24 @@ MuonMatrices matrices_of(const BlockTensor& weight, const Block& block, const Pl
   for (const auto& dim : state.dims) {
     for (const auto& axis : dim.axes) {
       const bool of_experts = dim.name == "E" && contains(stored.find("E")->axes, axis);
-      if (!of_experts && !contains(made.tensor, axis)) made.zero.push_back(axis);
+      const bool of_parts = axis == "tensor" && stored.sharded_by(axis) != nullptr;
+      if (!of_experts && !of_parts) made.zero.push_back(axis);
     }
   }
   made.tensor_ranks = sizes.product(made.tensor);
   made.zero_ranks = sizes.product(made.zero);
   return made;
+}
+
+/// In place of a chain that begins by scattering a gradient and goes on with the shards: all sums of the whole gradient
+/// at once, along the axes that split the optimizer's state and those that do not.
+DerivedCollective sum_to_all(DerivedCollective first) {
+  first.kind = CollectiveKind::all_reduce;
+  first.axes = first.before.partial;
+  first.after = first.before;
+  first.after.partial.clear();
+  first.reason = "a matrix has one owner, and gradients are reduced to all ranks";
+  return first;
 }
 
 }  // namespace
@@ -137,11 +151,8 @@ NotShared share_matrices(ShardedLayer& derived, const MuonSpec& spec) {
     matrices.scattered = std::any_of(update.each_microbatch.begin(), update.each_microbatch.end(), scatters);
     if (const auto problem = share(spec, matrices); !problem.what.empty()) return problem;
     if (matrices.sharing != MuonSharing::layer_wise) continue;
-    for (auto& collective : update.last_microbatch) {
-      if (!scatters(collective)) continue;
-      collective.kind = CollectiveKind::all_reduce;
-      collective.reason = "a matrix has one owner, and gradients are reduced to all ranks";
-    }
+    auto& chain = update.last_microbatch;
+    if (std::any_of(chain.begin(), chain.end(), scatters)) chain = {sum_to_all(chain.front())};
   }
   return {};
 }

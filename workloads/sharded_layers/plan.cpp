@@ -86,7 +86,8 @@ class Strategy {
   }
 
   /// Tensor parallelism splits heads, d_ff and vocabulary; ZeRO splits D (where there is none, the first dimension that
-  /// nothing else splits) over the axes whose stage is at least `from_stage`, the fsdp axis first.
+  /// nothing else splits) over the axes whose stage is at least `from_stage`. Those of the highest stage are outermost,
+  /// so that a gradient is split as its weight is, and further, and the state as its gradient is; the fsdp axis first.
   [[nodiscard]] ShardedTensor split(const BlockTensor& tensor, int from_stage) const {
     auto result = bare(tensor);
     for (auto& dim : result.dims) {
@@ -100,9 +101,11 @@ class Strategy {
     }
     if (shards == nullptr) shards = &result.dims.back();
     const auto axes = replicating(tensor);
-    for (const bool fsdp : {true, false}) {
-      for (const auto& axis : axes) {
-        if ((axis == "fsdp") == fsdp && parallel_.zero_on(axis) >= from_stage) shards->axes.push_back(axis);
+    for (int stage = 3; stage >= from_stage; --stage) {
+      for (const bool fsdp : {true, false}) {
+        for (const auto& axis : axes) {
+          if ((axis == "fsdp") == fsdp && parallel_.zero_on(axis) == stage) shards->axes.push_back(axis);
+        }
       }
     }
     return result;

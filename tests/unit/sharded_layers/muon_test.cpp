@@ -60,12 +60,23 @@ TEST(MuonSharing, Duplicated) {
   EXPECT_EQ(work(Sharing::duplicated, 1, 1).gathered, Bytes(0)) << "whole already";
 }
 
-// A quarter of the work each, and in every step the sum of 3 x 512 x 512 numbers in bf16.
+// The ranks' parts of X X^T are added up along the dimension that is split, and all ranks square the sum, whose side is
+// the other dimension. With 512 of 2048 columns each: 3 matrices of 512 x 512 in bf16. With 128 of 512 rows each, the
+// sum is 2048 x 2048, though the rows are fewer.
 TEST(MuonSharing, Distributed) {
   const auto done = work(Sharing::distributed, 4, 1);
-  EXPECT_EQ(done.flops.value(), five_steps(512, 2048) / 4);
+  EXPECT_EQ(done.flops.value(), 3 * 5 * (4.0 * 512 * 512 * 512 + 2.0 * 512 * 512 * 512));
   EXPECT_EQ(done.summed.value(), 3 * 512 * 512 * 2);
   EXPECT_THAT(done.axes, ElementsAre("tensor"));
+  auto rows = matrices(4, 1);
+  rows.local_rows = 512 / 4;
+  rows.local_columns = 2048;
+  rows.sharing = Sharing::distributed;
+  const auto other = muon_work({.sharing = Sharing::distributed}, rows, Bytes(4));
+  EXPECT_EQ(other.flops.value(), 3 * 5 * (4.0 * 2048 * 2048 * 128 + 2.0 * 2048 * 2048 * 2048));
+  EXPECT_EQ(other.summed.value(), 3 * 2048 * 2048 * 2);
+  EXPECT_EQ(work(Sharing::distributed, 1, 1).flops.value(), five_steps(512, 2048)) << "nothing is split";
+  EXPECT_EQ(work(Sharing::distributed, 1, 1).summed, Bytes(0));
 }
 
 // Each matrix has a home among all ranks, to which it goes and from which its update comes back.
@@ -110,8 +121,9 @@ TEST(MuonSharing, WhatTheAxesCannotServeIsRefused) {
 Derived updated(const workloads::Model& model, const workloads::Parallel& parallel, const workloads::MuonSpec& spec) {
   auto made = derived(model, parallel);
   const auto blocks = blocks_of(model);
-  const auto plan = plan_for(blocks, parallel);
-  const auto sizes = sizes_on(model, parallel, 16, 8);
+  auto plan = plan_for(blocks, parallel);
+  auto sizes = sizes_on(model, parallel, 16, 8);
+  copy_key_value_heads(plan, sizes);
   for (const workloads::KindId kind : blocks.kinds.ids()) {
     complete_updates(made.kinds[kind], blocks.kinds[kind], plan, sizes);
     EXPECT_EQ(share_matrices(made.kinds[kind], spec).what, "");
@@ -170,6 +182,62 @@ TEST(Muon, AStepDoesTheWorkOfItsMatrices) {
   }
 }
 
+/// LLaMA 3 8B's layers: D = 4096, F = 14336, 32 heads of 128 on 8.
+workloads::Model llama_3_8b() {
+  auto model = transformer(32);
+  model.d_model = 4096;
+  model.d_ff = 14336;
+  model.heads = 32;
+  model.kv_heads = 8;
+  model.head_size = 128;
+  return model;
+}
+
+// Over 16 tensor ranks, two have each of 8 key-value heads. The matrix of all keys still has 1,024 columns, not 2,048:
+// m = 1024 and n = 4096 for keys and values, m = n = 4096 for queries and the output, m = 4096 and n = 14336 in the
+// MLP.
+TEST(Muon, CopiesOfKeyValueHeadsAreNoPartOfTheMatrix) {
+  const workloads::MuonSpec spec{.sharing = Sharing::duplicated};
+  const auto made = updated(llama_3_8b(), {.tensor = 16, .sequence_parallel = false}, spec);
+  const auto step = [](double m, double n) { return 4 * m * m * n + 2 * m * m * m; };
+  const double layer = 2 * step(4096, 4096) + 2 * step(1024, 4096) + 3 * step(4096, 14336);
+  EXPECT_NEAR(orthogonal_flops(made.step(with_muon(spec))), 32 * 5 * layer, 1e3);
+  for (const auto& update : made.layer().weights) {
+    if (update.weight == "Wk") {
+      EXPECT_EQ(update.matrices.columns, 8 * 128);
+      EXPECT_EQ(update.matrices.local_columns, 128) << "one head each";
+    }
+  }
+}
+
+// Over 8 tensor ranks all matrices are split along heads or F, never along D, so X X^T and its square are D x D: a
+// layer's seven matrices split 2 x 4096 + 2 x 1024 + 3 x 14336 columns or rows, and seven sums of 4096^2 numbers go
+// around a step.
+TEST(Muon, DistributedWorkOfLlama) {
+  const workloads::MuonSpec spec{.sharing = Sharing::distributed};
+  const auto graph = updated(llama_3_8b(), {.tensor = 8, .sequence_parallel = false}, spec).step(with_muon(spec));
+  const double d = 4096, n = 2 * 4096 + 2 * 1024 + 3 * 14336;
+  EXPECT_NEAR(orthogonal_flops(graph), 32 * 5 * (4 * d * d * n / 8 + 7 * 2 * d * d * d), 1e3);
+  std::int64_t sums = 0;
+  for (workloads::OpId id = 0; id < graph.size(); ++id) {
+    if (graph.op(id)->name == "AllReduce_tensor products") sums += graph.op(id)->full_size.value();
+  }
+  EXPECT_EQ(sums, std::int64_t{32} * 5 * 234'881'024);
+}
+
+// A single head of keys that all tensor ranks have is a whole matrix, which nobody gathers.
+TEST(Muon, AHeadThatAllHaveIsNotSplit) {
+  auto model = transformer();
+  model.kv_heads = 1;
+  const auto made = updated(model, {.tensor = 4}, {.sharing = Sharing::duplicated});
+  for (const auto& update : made.layer().weights) {
+    if (update.matrices.count == 0) continue;
+    const bool keys = update.weight == "Wk" || update.weight == "Wv";
+    EXPECT_EQ(update.matrices.tensor_ranks, keys ? 1 : 4) << update.weight;
+    EXPECT_EQ(update.matrices.zero_ranks, 1) << update.weight;
+  }
+}
+
 // layer_wise: gradients are all-reduced, and updated weights gathered, in place of scattered gradients.
 TEST(Muon, OwnersGetWholeGradients) {
   const auto made = updated(two_matmuls(), workloads::Parallel{.data = 4, .zero = 1}, {});
@@ -180,6 +248,36 @@ TEST(Muon, OwnersGetWholeGradients) {
     ASSERT_EQ(update.publish.size(), 1U);
     EXPECT_EQ(update.publish.front().kind, workloads::CollectiveKind::all_gather);
   }
+}
+
+// Owners along one axis and copies of the state along another: the whole gradient, D x F in 2 B, is still summed over
+// both, as with ZeRO stage 1 on both, and not only the part that a shard would be. Updated weights come back along the
+// owners.
+TEST(Muon, OwnersOnSomeAxesGetWholeGradients) {
+  const auto check = [](const workloads::Model& model, const workloads::Parallel& parallel, const std::string& owners,
+                        const std::string& copies) {
+    const auto made = updated(model, parallel, {.sharing = Sharing::layer_wise});
+    bool any = false;
+    for (const auto& update : made.layer().weights) {
+      const auto& matrices = update.matrices;
+      if (matrices.count == 0 || matrices.zero != workloads::AxisNames{owners}) continue;
+      if (copies == "expert" && update.weight.starts_with("We")) continue;  // each expert is there once
+      any = true;
+      std::int64_t both = 0;
+      for (const auto& collective : update.last_microbatch) {
+        EXPECT_EQ(collective.kind, workloads::CollectiveKind::all_reduce);
+        EXPECT_EQ(collective.full_size.value(), 2 * update.gradient_elements) << collective.to_string();
+        both += workloads::contains(collective.axes, owners) + workloads::contains(collective.axes, copies);
+      }
+      EXPECT_EQ(both, 2) << update.weight;
+      ASSERT_EQ(update.publish.size(), 1U);
+      EXPECT_THAT(update.publish.front().axes, ElementsAre(owners));
+    }
+    EXPECT_TRUE(any);
+  };
+  check(two_matmuls(), {.data = 2, .fsdp = 8, .zero_of = {{"fsdp", 1}}}, "fsdp", "data");
+  check(two_matmuls(), {.data = 2, .fsdp = 8, .zero_of = {{"fsdp", 0}, {"data", 1}}}, "data", "fsdp");
+  check(mixture(), {.data = 2, .expert = 8, .zero_of = {{"data", 1}}}, "data", "expert");
 }
 
 // ZeRO of single axes: state split inside a node (fsdp at stage 1) and copied between nodes (data). Weights stay whole,

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
+#include <string>
 
 #include "tests/unit/workloads/small_models.hpp"
 
@@ -38,6 +40,50 @@ TEST(PlanFor, SplitsWhatTheStageOfZeroSays) {
     EXPECT_EQ(plan.optimizer.at("Wq").to_string(), zero >= 1 ? split : kept);
     EXPECT_EQ(plan.gradients.at("Wq").to_string(), zero >= 2 ? split : kept + " {U_{data,context}}");
     EXPECT_EQ(plan.weights.at("Wq").to_string(), zero >= 3 ? split : kept);
+  }
+}
+
+// Whatever the stages of two axes, gradients are split as weights are, and further, and the state as gradients are:
+// data never moves between shards that stand in another order. Only tokens go to experts and back by all-to-alls.
+TEST(PlanFor, NoStagesOfTwoAxesMakeShardsChangePlaces) {
+  using Axes = std::array<const char*, 2>;
+  const auto check = [](const workloads::Model& model, const Axes& axes, int first, int second) {
+    workloads::Parallel parallel{.zero_of = {{axes[0], first}, {axes[1], second}}};
+    for (const std::string axis : axes) {
+      auto& size = axis == "data"      ? parallel.data
+                   : axis == "fsdp"    ? parallel.fsdp
+                   : axis == "context" ? parallel.context
+                                       : parallel.expert;
+      size = 2;
+    }
+    const auto where =
+        std::string(axes[0]) + " " + std::to_string(first) + ", " + axes[1] + " " + std::to_string(second);
+    for (const auto& block : derived(model, parallel).kinds) {
+      for (const auto& update : block.weights) {
+        for (const auto* chain : {&update.each_microbatch, &update.last_microbatch, &update.publish}) {
+          for (const auto& collective : *chain)
+            EXPECT_NE(collective.kind, workloads::CollectiveKind::all_to_all)
+                << where << ": " << collective.to_string();
+        }
+      }
+      for (const auto* pass : {&block.forward, &block.backward}) {
+        for (const auto& step : *pass) {
+          if (step.kind != workloads::BlockStep::Kind::collective) continue;
+          if (step.collective != workloads::CollectiveKind::all_to_all) continue;
+          EXPECT_EQ(step.role, workloads::CollectiveRole::activation) << where << ": " << step.name;
+          EXPECT_EQ(step.axes, workloads::AxisNames{"expert"}) << where << ": " << step.name;
+        }
+      }
+    }
+  };
+  for (const Axes& axes : {Axes{"data", "fsdp"}, Axes{"data", "context"}, Axes{"data", "expert"},
+                           Axes{"fsdp", "context"}, Axes{"fsdp", "expert"}, Axes{"context", "expert"}}) {
+    for (int first = 0; first <= 3; ++first) {
+      for (int second = 0; second <= 3; ++second) {
+        check(mixture(), axes, first, second);
+        if (axes[1] != std::string("expert")) check(transformer(), axes, first, second);
+      }
+    }
   }
 }
 
