@@ -122,6 +122,8 @@ class LinkReader {
           "a multiple");
     }
     const std::size_t share = pairs == Pairs::all ? 1 : sources.size() / targets.size();
+    if (among_themselves && sources.size() == 1)  // of several, each is joined with the others
+      return builder_.connect({sources[0], targets[0], 1, {}, {}, ""}, place_of(link_));
     for (std::size_t i = 0; i < sources.size() && !builder_.gives_up(); ++i) {
       cable.from = sources[i];
       if (pairs != Pairs::all) {

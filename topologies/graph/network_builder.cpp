@@ -10,6 +10,8 @@ namespace lockstep::topologies {
 namespace {
 
 constexpr std::size_t most_problems = 200;
+constexpr BytesPerSecond least_rate(1e3);  // a step of a gigabyte would take eleven days
+constexpr Seconds most_latency(1);
 
 /// Adapters of hosts before switches, each by number.
 std::tuple<int, int, int> place_of(const CableEnd& end) {
@@ -108,6 +110,10 @@ void NetworkBuilder::connect(Cable cable, TextPlace place) {
                    "a cable between two hosts, or a host and a switch");
   }
   if (cable.rate && !(cable.rate->value() > 0)) return problem(place, "rate", "is zero", "a rate such as 400 Gbps");
+  if (cable.rate && *cable.rate < least_rate)
+    return problem(place, "rate", "is below 8 kbps", "a rate such as 400 Gbps");
+  if (cable.latency && *cable.latency > most_latency)
+    return problem(place, "latency", "is above 1 s", "the latency of one cable, such as 500 ns");
   if (cable.count < 1 || cable.count > most_parallel_cables)
     return problem(place, "count", std::to_string(cable.count) + " is no number of cables",
                    "1 to " + std::to_string(most_parallel_cables));

@@ -20,7 +20,14 @@ std::string yaml(const std::string& links) {
 TEST(NetworkProblems, OfOurYaml) {
   const std::string good = "  - {from: \"h[1-2]\", to: s1}\n  - {from: s1, to: s2}\n";
   EXPECT_THAT(refusals(yaml(good)), ElementsAre());
-  EXPECT_THAT(refusals(yaml(good + "  - {from: s1, to: s1}\n")), ElementsAre());  // no pair of different switches
+  EXPECT_THAT(refusals(yaml(good + "  - {from: \"s[1-2]\", to: \"s[1-2]\"}\n")),
+              ElementsAre());  // each with the others
+  EXPECT_THAT(refusals(yaml(good + "  - {from: s1, to: s1}\n")),
+              ElementsAre(HasSubstr("net:6:5: a cable joins two ports of 's1'")));
+  EXPECT_THAT(refusals(yaml(good + "  - {from: s1, to: s2, rate: 1e-12 Gbps}\n")),
+              ElementsAre(HasSubstr("net:6:30: links[2].rate: `1e-12 Gbps` is too small")));
+  EXPECT_THAT(refusals(yaml(good + "  - {from: s1, to: s2, latency: 2 s}\n")),
+              ElementsAre("net:6:5: latency: is above 1 s; expected the latency of one cable, such as 500 ns"));
   EXPECT_THAT(
       refusals(yaml(good + "  - {from: \"s1,s2\", to: s1}\n")),
       ElementsAre("net:6:5: a cable joins two ports of 's1'; expected a cable between two switches, or a host and a "
@@ -79,6 +86,8 @@ TEST(NetworkProblems, OfEdgeLists) {
   const std::string head = "source,source_kind,target,target_kind,count,rate,latency\n";
   EXPECT_THAT(refusals(head + "a,host,s,switch,1,0 Gbps,\n"),
               ElementsAre("net:2:19: rate: '0 Gbps' is zero; expected a rate such as 400 Gbps"));
+  EXPECT_THAT(refusals(head + "a,host,s,switch,1,1e-12 Gbps,\n"), ElementsAre(HasSubstr("rate: ")));
+  EXPECT_THAT(refusals(head + "a,host,s,switch,1,4 Gbps,1e300 s\n"), ElementsAre(HasSubstr("latency: ")));
   EXPECT_THAT(refusals(head + "a,host,s,switch,0,4 Gbps,\n"),
               ElementsAre("net:2:17: count: '0' is no number of cables; expected 1 to 65536"));
   EXPECT_THAT(refusals(head + "a,gpu,s,switch,1,4 Gbps,\n"),
