@@ -225,8 +225,7 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
         complete_updates(derived, block, model.plan, sizes);
         if (const auto& optimizer = scenario.step.optimizer; optimizer.kind == workloads::OptimizerKind::muon) {
           const auto problem = share_matrices(derived, optimizer.muon);
-          if (!problem.what.empty())
-            refuse(scenario, "training.muon.sharing", std::string(problem.what), std::string(problem.expected));
+          if (!problem.what.empty()) refuse(scenario, "training.muon.sharing", problem.what, problem.expected);
         }
         keep_unembedding_in_16_bits(derived, block);
         const auto precision = scenario.training.precision;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "workloads/sharding/joined_axes.hpp"
+
 namespace lockstep::workloads {
 namespace {
 
@@ -94,16 +96,21 @@ NotShared share(const MuonSpec& spec, MuonMatrices& matrices) {
                      : matrices.scattered ? MuonSharing::layer_sharded
                                           : MuonSharing::layer_wise;
   matrices.sharing = spec.sharing.value_or(usual);
+  const auto over = joined(matrices.zero, " and "), copied = joined(matrices.copied, " and ");
   switch (matrices.sharing) {
     case MuonSharing::blockwise:
     case MuonSharing::distributed:
-      if (split) return {"ZeRO has split the momentum into runs that are no matrices", "layer_wise or layer_sharded"};
+      if (split)
+        return {"ZeRO has split the momentum over " + over + " into runs that are no matrices",
+                matrices.scattered ? "layer_sharded" : "layer_wise or layer_sharded"};
       break;
     case MuonSharing::layer_wise:
-      if (!split)
-        return {"no axis splits the optimizer's state, so matrices have no owners", "ZeRO stage 1, or duplicated"};
       if (matrices.scattered)
-        return {"gradients that ZeRO stages 2 and 3 scatter have no owner", "ZeRO stage 1, or layer_sharded"};
+        return {"gradients that ZeRO stages 2 and 3 scatter over " + over + " have no owner",
+                "ZeRO stage 1 for " + over + ", or layer_sharded"};
+      if (!split && !copied.empty())
+        return {"all ranks along " + copied + " keep the momentum of the same matrices, which have no owners",
+                "ZeRO stage 1 for " + copied + ", or duplicated"};
       break;
     case MuonSharing::duplicated:
     case MuonSharing::layer_sharded: break;

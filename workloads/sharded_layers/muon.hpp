@@ -4,6 +4,7 @@
 /// part of it depends on others. Embeddings, the unembedding and all weights that are not matrices are AdamW's.
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "sim/core/units.hpp"
@@ -39,6 +40,7 @@ struct MuonMatrices {
   std::int64_t local_columns = 0;  ///< likewise
   AxisNames tensor{};              ///< axes that split a matrix where it is stored, without those of ZeRO
   AxisNames zero{};                ///< further axes that split its momentum
+  AxisNames copied{};              ///< axes whose ranks have copies of it and of its momentum
   std::int64_t tensor_ranks = 1;
   std::int64_t zero_ranks = 1;
   bool scattered = false;  ///< gradients are split in every microbatch over axes of ZeRO
@@ -61,13 +63,14 @@ struct MuonWork {
 /// `moment`: bytes of a number of the momentum, as it is gathered and sent to its home.
 [[nodiscard]] MuonWork muon_work(const MuonSpec& spec, const MuonMatrices& matrices, Bytes moment);
 
-/// The reason why a sharing cannot serve a weight, or nothing: parts of a momentum that ZeRO has split are no matrices;
-/// gradients that are scattered in every microbatch have no owner.
+/// The reason why a sharing cannot serve a weight, with the axes at fault, or nothing: parts of a momentum that ZeRO
+/// has split are no matrices; gradients that are scattered in every microbatch have no owner, nor have matrices of
+/// which all ranks of an axis keep the momentum.
 struct NotShared {
-  std::string_view what;
-  std::string_view expected;
+  std::string what;
+  std::string expected;
 };
-/// Decides how the matrices are shared.
+/// Decides how the matrices are shared. With layer_wise, a matrix that one rank has, an expert's say, is its own.
 [[nodiscard]] NotShared share(const MuonSpec& spec, MuonMatrices& matrices);
 
 }  // namespace lockstep::workloads

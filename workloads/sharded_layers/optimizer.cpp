@@ -82,6 +82,11 @@ MuonMatrices matrices_of(const BlockTensor& weight, const Block& block, const Pl
       if (!of_experts && !of_parts) made.zero.push_back(axis);
     }
   }
+  const auto& gradient = plan.gradients.at(weight.name);
+  const auto heads = sizes.copied_over(gradient);
+  for (const auto& axis : gradient.partial) {
+    if (!contains(made.zero, axis) && !contains(heads, axis)) made.copied.push_back(axis);
+  }
   made.tensor_ranks = sizes.product(made.tensor);
   made.zero_ranks = sizes.product(made.zero);
   return made;

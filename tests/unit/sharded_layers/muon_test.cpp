@@ -109,12 +109,26 @@ TEST(MuonSharing, WhatTheAxesCannotServeIsRefused) {
     EXPECT_TRUE(refused(sharing, 2, false));
     EXPECT_FALSE(refused(sharing, 1, false));
   }
-  EXPECT_TRUE(refused(Sharing::layer_wise, 1, false)) << "nothing to own";
   EXPECT_TRUE(refused(Sharing::layer_wise, 2, true)) << "no whole gradient";
   EXPECT_FALSE(refused(Sharing::layer_sharded, 2, true));
   for (const std::int64_t zero : {1, 2}) {
     for (const bool scattered : {false, true}) EXPECT_FALSE(refused({}, zero, scattered)) << "each has a usual sharing";
   }
+}
+
+// A matrix that one rank has is its own, whatever ZeRO does elsewhere. One that all ranks of an axis have has no owner
+// if they all keep its momentum, and the message names the axis that lacks the stage.
+TEST(MuonSharing, LayerWiseNeedsTheStageWhereRanksHaveCopies) {
+  auto alone = matrices(4, 1);
+  EXPECT_EQ(workloads::share({.sharing = Sharing::layer_wise}, alone).what, "");
+  EXPECT_EQ(muon_work({.sharing = Sharing::layer_wise}, alone, Bytes(4)).owners, 1);
+  auto copied = matrices(4, 1);
+  copied.copied = {"context"};
+  EXPECT_EQ(workloads::share({.sharing = Sharing::layer_wise}, copied).expected,
+            "ZeRO stage 1 for context, or duplicated");
+  copied.zero = {"data"};
+  copied.zero_ranks = 2;
+  EXPECT_EQ(workloads::share({.sharing = Sharing::layer_wise}, copied).what, "") << "owners along data, copies of them";
 }
 
 /// The layers of a model under a plan, with what their updates need to know.
@@ -238,6 +252,23 @@ TEST(Muon, AHeadThatAllHaveIsNotSplit) {
   }
 }
 
+// Experts split over the only batch axis are there once, and all else is copied over it: ZeRO stage 1 gives owners to
+// the latter, and the former need none. With a further axis that copies experts, at stage 0, they are refused.
+TEST(Muon, ExpertsThatAreThereOnceNeedNoOwners) {
+  const workloads::MuonSpec spec{.sharing = Sharing::layer_wise};
+  const auto made = updated(mixture(), {.expert = 8, .zero = 1}, spec);
+  for (const auto& update : made.layer().weights) {
+    if (update.matrices.count == 0) continue;
+    EXPECT_EQ(muon_work(spec, update.matrices, Bytes(4)).owners, update.weight.starts_with("We") ? 1 : 8);
+    EXPECT_THAT(update.matrices.copied, IsEmpty()) << update.weight;
+  }
+  const workloads::Parallel parallel{.data = 2, .expert = 8, .zero_of = {{"expert", 1}}};
+  const auto copied = updated(mixture(), parallel, {});
+  for (const auto& update : copied.layer().weights) {
+    if (update.matrices.count > 0) EXPECT_THAT(update.matrices.copied, ElementsAre("data")) << update.weight;
+  }
+}
+
 // layer_wise: gradients are all-reduced, and updated weights gathered, in place of scattered gradients.
 TEST(Muon, OwnersGetWholeGradients) {
   const auto made = updated(two_matmuls(), workloads::Parallel{.data = 4, .zero = 1}, {});
@@ -306,7 +337,8 @@ TEST(ZeroOfAxes, StateSplitInsideAndCopiedOutside) {
 // Stage 1 outside over stage 3 inside: weights and gradients are split over fsdp, the state over both.
 TEST(ZeroOfAxes, StateSplitOverBoth) {
   const workloads::Parallel parallel{.data = 4, .fsdp = 2, .zero_of = {{"data", 1}}};
-  for (const auto& update : derived(two_matmuls(), parallel).layer().weights) {
+  const auto layer = derived(two_matmuls(), parallel).layer();
+  for (const auto& update : layer.weights) {
     EXPECT_EQ(update.stored.value(), 2 * D * F / 2);
     EXPECT_EQ(update.optimizer_elements, D * F / 8);
   }
