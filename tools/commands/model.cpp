@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/core/quantity_text.hpp"
+#include "sim/core/visible_text.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/studies/calibration/yaml_number.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/output/elements/json_lines.hpp"
@@ -43,11 +45,11 @@ void print_draft(const std::string& file) {
   if (!draft) return;
   const auto block = block_of(draft->model);
   if (!block) return;
-  output::print("# " + file + " is a `" + draft->model_type +
+  output::print("# " + visible(file) + " is a `" + visible(draft->model_type) +
                 "`, which Lockstep does not read. This block has its sizes as `" + draft->read_as +
                 "` reads them.\n# Compare biases, norms, gates, ties and the layers that differ with the model's code, "
-                "and its count with the published one.\nsource: \"" +
-                file + "\"\n" + *block);
+                "and its count with the published one.\nsource: " +
+                calibration::yaml_quoted(file) + "\n" + *block);
 }
 
 workloads::Model named_or_imported(const ModelArguments& arguments) {

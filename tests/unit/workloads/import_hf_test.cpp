@@ -15,6 +15,7 @@ namespace lockstep {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
@@ -61,6 +62,20 @@ std::string small_config(const std::string& model_type, const std::string& more 
   return R"({"model_type": ")" + model_type + R"(", "hidden_size": 64, "num_attention_heads": 4,)" +
          R"("num_hidden_layers": 2, "intermediate_size": 128, "vocab_size": 1000)" + (more.empty() ? "" : ", " + more) +
          "}";
+}
+
+// The first layer has none before it whose choice of tokens it could take over: with an offset of 0 it would be a
+// shared one (max(0 - 0 + 1, 0) = 1, which 4 does not divide). Of letters, only F and S say which layers choose.
+TEST_F(ImportHf, LayersThatShareAChoiceHaveOneToShare) {
+  const auto offset = [&](const std::string& more) {
+    return complaints(small_config("glm_moe_dsa", "\"num_experts_per_tok\": 2, " + more));
+  };
+  const auto names = [](const std::string& key) { return Contains(HasSubstr(key)); };
+  EXPECT_THAT(offset(R"("index_topk_freq": 4, "index_skip_topk_offset": 0)"), names("index_skip_topk_offset"));
+  EXPECT_THAT(offset(R"("index_topk_freq": 4, "index_skip_topk_offset": 1)"), Not(names("index_skip_topk_offset")));
+  EXPECT_THAT(offset(R"("index_topk_freq": 1, "index_skip_topk_offset": 0)"), Not(names("index_skip_topk_offset")));
+  EXPECT_THAT(offset(R"("index_topk_pattern": "FX")"), names("other letters than F"));
+  EXPECT_THAT(offset(R"("index_topk_pattern": "FS")"), Not(names("index_topk_pattern")));
 }
 
 TEST_F(ImportHf, ConfigOfTheMainScenario) {

@@ -115,11 +115,15 @@ void read_index_layers(const HfConfig& config, Model& model) {
     for (const YamlView& word : listed.items()) own.push_back(word.choice({"full", "shared"}) == 0);
   } else if (config.given("index_topk_pattern")) {
     place = pattern;
-    for (const char letter : pattern.text()) own.push_back(letter == 'F');
+    const std::string letters(pattern.text());
+    if (letters.find_first_not_of("FS") != std::string::npos)
+      return place.problem("has other letters than F (full) and S (shared)", "one of the two for each layer");
+    for (const char letter : letters) own.push_back(letter == 'F');
   } else {
     const std::int64_t every = config.size_or("index_topk_freq", 1),
-                       first = config.size_or("index_skip_topk_offset", 2, 0);
-    if (every == 1) return;
+                       first = config.size_or("index_skip_topk_offset", 2, every == 1 ? 0 : 1);
+    if (every == 1)
+      return;  // else the first layer, which has none before it to share with, is one of those that choose
     return spread_index([&](std::int64_t layer) { return std::max<std::int64_t>(layer - first + 1, 0) % every == 0; },
                         model);
   }
