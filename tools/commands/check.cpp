@@ -87,6 +87,7 @@ void check_scenarios(const CheckArguments& arguments, spdlog::logger& log) {
       const auto text = studies::in_child(
           [&] { return simulated(scenario, engine); });  // gives its memory back; one may run out of it
       std::string notes;
+      if (!scenario.pipeline.layout.empty()) notes = "; layout " + workloads::layout_text(scenario.pipeline.layout);
       for (const auto& note : output::notes_of(scenario)) notes += "; note: " + note;
       output::print(plan_line + given.name() + ": " + text + notes + "\n" + notes_on_the_network(given));
     } catch (const ConfigError& error) {
