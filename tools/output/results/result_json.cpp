@@ -169,6 +169,7 @@ Json twice_as_fast(std::span<const sensitivity::FasterPart> parts) {
   for (const auto& part : parts) {
     list.push_back({{"part", part.name},
                     {"kind", part.is_switch ? "switch" : "cable"},
+                    {"with_nics", part.with_nics},
                     {"alike", part.alike},
                     {"used_share", part.used},
                     {"shorter_step_share", part.gain}});
