@@ -55,8 +55,7 @@ class Candidates {
         const auto& ends = cluster_.link(link);
         auto [row, is_new] = found.try_emplace(both);
         Candidate& candidate = row->second;
-        if (is_new)
-          candidate.part.name = cluster_.node(ends.from).name + " - " + cluster_.node(ends.to).name;
+        if (is_new) candidate.part.name = cluster_.node(ends.from).name + " - " + cluster_.node(ends.to).name;
         candidate.part.used = std::max(candidate.part.used, use_[id]);
         candidate.links.push_back(link);
         if (back >= 0) candidate.links.push_back(back);

@@ -1,6 +1,6 @@
 #pragma once
-/// The cables and switches that the step uses most: how much shorter it would be if they were twice as fast. A NIC is as
-/// fast as its cable: both become faster together.
+/// The cables and switches that the step uses most: how much shorter it would be if they were twice as fast. A NIC is
+/// as fast as its cable: both become faster together.
 #include <string>
 #include <vector>
 

@@ -51,15 +51,16 @@ TEST(FasterParts, MakeNicsFasterWithTheirCables) {
   const auto as_it_is = with_uplinks(on_two_leaves(), 4);
   const auto whole = sensitivity::simulate_with_elasticity(as_it_is, options, log);
   const auto parts = sensitivity::faster_parts(as_it_is, whole, log);
-  const auto nic = std::find_if(parts.begin(), parts.end(),
-                                [](const auto& part) { return !part.is_switch && part.with_nics; });
+  const auto nic =
+      std::find_if(parts.begin(), parts.end(), [](const auto& part) { return !part.is_switch && part.with_nics; });
   ASSERT_NE(nic, parts.end());
   EXPECT_TRUE(nic->name.starts_with("gpu")) << nic->name;
   EXPECT_GT(nic->gain, 0.05);
 
   auto faster = with_cables_of_hosts(as_it_is, 2);
   EXPECT_NEAR(simulate(faster, options, log).metrics.step_time / whole.metrics.step_time, 1, 1e-9);
-  std::get<topologies::NodeSpec>(faster.cluster.unit).nic = std::get<topologies::NodeSpec>(as_it_is.cluster.unit).nic * 2.0;
+  std::get<topologies::NodeSpec>(faster.cluster.unit).nic =
+      std::get<topologies::NodeSpec>(as_it_is.cluster.unit).nic * 2.0;
   EXPECT_NEAR(1 - simulate(faster, options, log).metrics.step_time / whole.metrics.step_time, nic->gain, 1e-6);
 }
 
