@@ -24,6 +24,7 @@ class HostReader {
   }
 
   std::vector<topologies::HostId> read(const std::filesystem::path& folder) {
+    const auto before = problems_.size();
     if (view_.is_list()) {
       for (const auto& item : view_.items()) {
         if (expect_value(item, "a host of the graph")) add(item.text(), item.where());
@@ -42,7 +43,7 @@ class HostReader {
     if (refused_ > most_problems)
       view_.problem(std::to_string(refused_ - most_problems) + " more hosts are wrong",
                     "hosts of the graph, each once");
-    if (hosts_.empty() && refused_ == 0) view_.problem("has no host", expected_list);
+    if (hosts_.empty() && problems_.size() == before) view_.problem("has no host", expected_list);
     return std::move(hosts_);
   }
 
@@ -68,19 +69,37 @@ class HostReader {
   void add(const std::string& list, const Location& where) {
     const auto names = topologies::expand_names(list, graph_.hosts.size() + most_problems);
     if (const auto* error = std::get_if<QuantityError>(&names)) return refuse(where, error->what, error->expected);
+    std::vector<std::string> absent, twice;
+    Location first_place;  // of the first name in `twice`
     for (const auto& name : std::get<0>(names)) {
       const auto known = known_.find(name);
       if (known == known_.end()) {
-        refuse(where, "host '" + visible(name) + "' is not in the graph", nearest(name));
+        absent.push_back(name);
         continue;
       }
       const auto [first, is_new] = listed_.try_emplace(known->second, where);
       if (is_new) {
         hosts_.push_back(known->second);
       } else {
-        refuse(where, "host '" + name + "' is listed twice, first at " + first->second.to_string(), "each host once");
+        if (twice.empty()) first_place = first->second;
+        twice.push_back(name);
       }
     }
+    if (!absent.empty()) refuse(where, hosts_text(absent, "is", "are") + " not in the graph", nearest(absent.front()));
+    if (!twice.empty()) {
+      refuse(where,
+             hosts_text(twice, "is", "are") + " listed twice, " +
+                 (twice.size() == 1 ? "" : visible(twice.front()) + " ") + "first at " + first_place.to_string(),
+             "each host once");
+    }
+  }
+
+  /// "host 'a' is", "hosts 'a', 'b' and 7 more are".
+  static std::string hosts_text(const std::vector<std::string>& names, const char* one, const char* several) {
+    std::vector<std::string> quoted;
+    for (const auto& name : names) quoted.push_back("'" + visible(name) + "'");
+    return (names.size() == 1 ? "host " : "hosts ") + topologies::some_of(quoted) + " " +
+           (names.size() == 1 ? one : several);
   }
 
   [[nodiscard]] std::string nearest(const std::string& name) const {

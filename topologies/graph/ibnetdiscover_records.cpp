@@ -37,6 +37,7 @@ class DumpReader {
   IbDump read() {
     for_each_line(text_, [&](std::string_view line, int number) {
       read_line(line, number);
+      if (!text_.ends_with('\n')) dump_.cut_line = number;
       return !builder_.gives_up();
     });
     return std::move(dump_);

@@ -30,6 +30,8 @@ NetworkImport read_as(const NetworkFormat& format, std::string_view text, const 
   NetworkImport import;
   import.format = format.name;
   if (of_text.empty()) import.graph = builder.finish();
+  if (!text.ends_with('\n') && !text.ends_with('>'))  // XML ends with its root
+    builder.note("The last line of the file has no end: something may be cut off.");
   for (const Problem& problem : of_text.list()) problems.add(problem);
   import.notes = builder.take_notes();
   return import;

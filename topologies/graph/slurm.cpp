@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "topologies/graph/name_numbers_private.hpp"
 #include "topologies/graph/slurm_private.hpp"
 
 namespace lockstep::topologies {
@@ -14,14 +15,19 @@ class Tree {
     parents_.resize(switches.size());
     widths_.resize(switches.size());
     for (std::size_t i = 0; i < switches.size(); ++i) {
+      std::vector<std::string> absent;
       for (const std::string& child : switches[i].switches) {
         if (const auto found = by_name_.find(child); found != by_name_.end()) {
           parents_[found->second].push_back(i);
         } else {
-          builder.problem(switches[i].place, "Switches", "'" + child + "' is not a switch of this file",
-                          "switches with a line of their own");
+          absent.push_back("'" + child + "'");
         }
       }
+      if (!absent.empty())
+        builder.problem(
+            switches[i].place, "Switches",
+            some_of(absent) + (absent.size() == 1 ? " is not a switch" : " are not switches") + " of this file",
+            "switches with a line of their own; the file may be cut off");
     }
   }
 
@@ -96,6 +102,20 @@ std::vector<std::string> slurm_names(std::string_view list, TextPlace place, con
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end()) builder.problem(place, key, "'" + *twice + "' appears twice", "each name once");
   return names;
+}
+
+void check_slurm_end(std::string_view text, const std::vector<SlurmSwitch>& switches, NetworkBuilder& builder) {
+  if (switches.empty() || switches.back().hosts.empty()) return;
+  const std::string& last = switches.back().hosts.back();
+  if (!text.ends_with(last)) return;
+  const std::string shape = shape_of(last);
+  for (const SlurmSwitch& one : switches) {
+    for (const std::string& host : one.hosts) {
+      if (&host != &last && shape_of(host) == shape) return;
+    }
+  }
+  builder.problem(switches.back().place, "", "the file ends in '" + last + "' without the end of a line",
+                  "a line's end after the last name; the file may be cut off");
 }
 
 void add_slurm_tree(const std::vector<SlurmSwitch>& switches, NetworkBuilder& builder) {
