@@ -28,7 +28,7 @@ struct ReplayArguments {
   std::string cluster, groups, collectives, longest_pause, json, out, against, scenario;
   std::vector<std::string> said;
   std::optional<std::int32_t> data;
-  double clock = 1;
+  std::optional<double> clock;
 };
 
 /// Folders stand for the traces in them, by name.
@@ -71,22 +71,56 @@ void give(const ReplayArguments& arguments, const std::string& text, const std::
   output::print(arguments.json == "-" ? json : text);
 }
 
-void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
-  if (arguments.json != "-") output::check_file_place(arguments.json);
-  output::check_folder_place(arguments.out);
-  if (!arguments.out.empty() && (!arguments.against.empty() || !arguments.scenario.empty()))
-    refuse_option("--out", "its page shows a replay", "neither --against nor --scenario");
-  output::check_file_place(arguments.scenario);
+/// Options that the rest of the command line leaves without effect.
+void refuse_idle_options(const ReplayArguments& arguments) {
   if (arguments.scenario.empty() && !arguments.said.empty())
     refuse_option("--set", "there is no scenario to write", "--scenario");
   if (!arguments.scenario.empty() && arguments.cluster.empty())
     refuse_option("--scenario", "the machine of the job is not known", "--cluster, such as dgx-h100:4");
+  if (!arguments.against.empty() && !arguments.cluster.empty())
+    refuse_option("--cluster", "the scenario of --against has its own", "no --cluster");
+  const std::string instead = !arguments.scenario.empty()  ? "--scenario"
+                              : !arguments.against.empty() ? "--against"
+                                                           : "";
+  if (instead.empty()) {
+    if (arguments.data && arguments.cluster.empty())
+      refuse_option("--data", "collectives of another size take what a network makes of them",
+                    "--cluster, such as dgx-h100:4");
+    return;
+  }
+  const auto refuse = [&](bool given, const std::string& option, const std::string& what, const std::string& expected) {
+    if (given) refuse_option(option, what, expected);
+  };
+  const bool writes = instead == "--scenario";
+  refuse(!arguments.out.empty(), "--out", "its page shows a replay", "neither --against nor --scenario");
+  refuse(arguments.data.has_value(), "--data", instead + " takes the job as it was recorded",
+         writes ? "--set parallel.data=" + std::to_string(arguments.data.value_or(1)) : "a scenario of that size");
+  refuse(arguments.clock.has_value(), "--clock", instead + " takes the kernels as they were recorded",
+         "a replay, without " + instead);
+  refuse(!arguments.longest_pause.empty(), "--longest-pause", instead + " has no pauses",
+         "a replay, without " + instead);
+}
+
+/// Options that this job leaves without effect.
+void refuse_idle_options(const ReplayArguments& arguments, const workloads::RecordedJob& job) {
+  if (arguments.clock && !job.kernels)
+    refuse_option("--clock", "the trace (" + job.format + ") has no kernels", "a trace of the device's work");
+  if (!arguments.longest_pause.empty() && !job.dated)
+    refuse_option("--longest-pause", "the trace (" + job.format + ") has no dates, so no pauses", "Kineto");
+}
+
+void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
+  if (arguments.json != "-") output::check_file_place(arguments.json);
+  output::check_folder_place(arguments.out);
+  refuse_idle_options(arguments);
+  output::check_file_place(arguments.scenario);
   const auto progress = progress_line();
   auto job = workloads::read_traces(files_of(arguments.traces), [&](double share) {
     if (progress) progress("reading", share);
   });
   if (const auto groups = groups_of(arguments); !groups.empty()) workloads::read_trace_groups(groups, job);
   if (!arguments.collectives.empty()) workloads::name_collectives(arguments.collectives, job);
+  refuse_idle_options(arguments, job);
   if (!arguments.against.empty()) {
     const auto preparation = preparation::prepare_step(scenario::load_scenario(arguments.against));
     const auto& rank = job.ranks.front();
@@ -105,7 +139,7 @@ void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
   }
   replay::ReplayOptions options;
   options.data = arguments.data.value_or(0);
-  options.clock = arguments.clock;
+  options.clock = arguments.clock.value_or(1);
   options.keep_spans = !arguments.out.empty();
   if (!arguments.longest_pause.empty()) {
     const auto time = parse_seconds(arguments.longest_pause);

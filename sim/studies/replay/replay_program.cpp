@@ -251,6 +251,12 @@ class Writing {
     if (what.buffer && what.buffer_is_shard &&
         what.buffer->value() <= collectives::most_full_size.value() / std::max(1, told.members))
       told.buffer = *what.buffer * told.members;
+    if (network_ && shape_.is_alone(what)) {  // of other data-parallel sizes: it has nobody left to communicate with
+      NetworkCollective nothing;
+      nothing.communicator.name = nothing.algorithm = "one rank";
+      for (const auto& members : groups) nothing.communicator.groups.push_back({members, {}});
+      return nothing;
+    }
     if (!network_ || !what.kind || (!told.buffer && !what.full_size)) return std::nullopt;
     if (what.kind == CollectiveKind::point_to_point) return sent(matched, groups, told);
     if (told.members < 2) return std::nullopt;

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "sim/core/counted.hpp"
 #include "tools/output/elements/json_lines.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/studies/import_notes_private.hpp"
