@@ -2,9 +2,7 @@
 #include "sim/studies/from_trace/from_trace.hpp"
 #include "sim/studies/replay/against.hpp"
 
-#include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -19,6 +17,7 @@
 #include "tools/report/replay_report.hpp"
 #include "workloads/traces/named_collectives.hpp"
 #include "workloads/traces/read_traces.hpp"
+#include "workloads/traces/trace_folder.hpp"
 
 namespace lockstep::commands {
 namespace {
@@ -30,33 +29,6 @@ struct ReplayArguments {
   std::optional<std::int32_t> data;
   std::optional<double> clock;
 };
-
-/// Folders stand for the traces in them, by name.
-std::vector<std::filesystem::path> files_of(const std::vector<std::string>& words) {
-  std::vector<std::filesystem::path> files;
-  for (const auto& word : words) {
-    std::error_code error;
-    if (!std::filesystem::is_directory(word, error)) {
-      files.emplace_back(word);
-      continue;
-    }
-    std::vector<std::filesystem::path> inside;
-    for (const auto& entry : std::filesystem::directory_iterator(word, error)) {
-      if (entry.is_regular_file() && !entry.path().filename().string().starts_with(".") &&
-          entry.path().filename() != "groups.json")
-        inside.push_back(entry.path());
-    }
-    // Beside graphs of Chakra lie groups, collective algorithms and scripts.
-    const auto is_graph = [](const std::filesystem::path& file) {
-      return (file.extension() == ".gz" ? file.stem() : file).extension() == ".et";
-    };
-    if (std::any_of(inside.begin(), inside.end(), is_graph)) std::erase_if(inside, std::not_fn(is_graph));
-    if (inside.empty()) throw ConfigError({{{word, 0, 0}, "", "the folder has no traces", "one file for each rank"}});
-    std::sort(inside.begin(), inside.end());
-    files.insert(files.end(), inside.begin(), inside.end());
-  }
-  return files;
-}
 
 /// The file given, or groups.json beside the traces of a folder.
 std::string groups_of(const ReplayArguments& arguments) {
@@ -115,9 +87,11 @@ void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
   refuse_idle_options(arguments);
   output::check_file_place(arguments.scenario);
   const auto progress = progress_line();
-  auto job = workloads::read_traces(files_of(arguments.traces), [&](double share) {
+  const auto files = workloads::trace_files(arguments.traces);
+  auto job = workloads::read_traces(files.files, [&](double share) {
     if (progress) progress("reading", share);
   });
+  job.guessed.insert(job.guessed.begin(), files.left_out.begin(), files.left_out.end());
   if (const auto groups = groups_of(arguments); !groups.empty()) workloads::read_trace_groups(groups, job);
   if (!arguments.collectives.empty()) workloads::name_collectives(arguments.collectives, job);
   refuse_idle_options(arguments, job);
@@ -126,8 +100,8 @@ void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
     const auto& rank = job.ranks.front();
     const auto rows = replay::compared_collectives(job, rank, preparation);
     if (progress) progress("done", 1);
-    return give(arguments, output::against_text(rows, rank.rank, arguments.against),
-                output::against_json(rows, rank.rank, arguments.against));
+    return give(arguments, output::against_text(rows, rank.rank, arguments.against, &job),
+                output::against_json(rows, rank.rank, arguments.against, &job));
   }
   if (!arguments.scenario.empty()) {
     const from_trace::FromTraceOptions options{arguments.cluster, parse_overrides(arguments.said), arguments.scenario};

@@ -148,6 +148,9 @@ class Making {
     const auto kernels = timed_kernels(job_, 1);
     model_ = recognised_model(job_, degrees_, kernels, said_layers());
     for (const auto& reason : model_.reasons) say(reason);
+    for (const auto* sentences : {&job_.guessed, &job_.missing}) {
+      for (const auto& sentence : *sentences) say(sentence);
+    }
     if (!kernels.empty() && model_.heads) say("Shapes of products and attention are those of the trace.");
   }
 

@@ -246,7 +246,10 @@ class Writing {
                                              SimulatedCollective& told) {
     const auto& what = matched.what;
     told.members = static_cast<std::int32_t>(groups.front().size());
-    if (!network_ && shape_.one_for_all() && what.kind) told.members = job_.groups[what.group].size;
+    if (!network_ && shape_.one_for_all() && what.kind) {
+      const auto size = job_.groups[what.group].size;
+      told.members = size > 0 ? size : shape_.world();
+    }
     told.buffer = what.buffer;
     if (what.buffer && what.buffer_is_shard &&
         what.buffer->value() <= collectives::most_full_size.value() / std::max(1, told.members))

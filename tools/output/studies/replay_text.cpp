@@ -84,9 +84,8 @@ std::string streams_table(const replay::ReplayedRank& rank) {
 
 /// Of each stream of a rank what its time went to, as recorded and, below, as replayed.
 std::string shares_table(const replay::ReplayedRank& rank) {
-  Table table(
-      {"rank " + std::to_string(rank.rank), "kernels", "collectives", "launches", "streams", "ranks", "pauses"});
-  table.fold(widest_name - 4, 0);
+  Table table({"rank " + std::to_string(rank.rank), "kernels", "collective", "launches", "streams", "ranks", "pauses"});
+  table.fold(widest_name - 3, 0);
   const auto add = [&](const std::string& name, const replay::StreamShares& shares) {
     table.add({name, format(shares.kernels), format(shares.collectives), format(shares.launches),
                format(shares.streams), format(shares.ranks), format(shares.unexplained)});
@@ -176,6 +175,11 @@ Json json_of(const replay::ReplayedRank& rank) {
 
 }  // namespace
 
+std::string trace_notes(const workloads::RecordedJob& job) {
+  const auto notes = list("guessed:", job.guessed) + list("missing in the trace:", job.missing);
+  return notes.empty() ? "" : "\n" + notes;
+}
+
 std::string replay_text(const workloads::RecordedJob& job, const replay::Replay& replay, const std::string& cluster) {
   const auto sum = total(replay);
   std::string text = job.format + " of " + counted(replay.ranks.size(), "rank") + " of " + std::to_string(job.world) +
@@ -203,7 +207,7 @@ std::string replay_text(const workloads::RecordedJob& job, const replay::Replay&
 }
 
 std::string against_text(const std::vector<replay::ComparedCollective>& rows, std::int32_t rank,
-                         const std::string& scenario) {
+                         const std::string& scenario, const workloads::RecordedJob* job) {
   Table table({"collective", "ranks", "bytes", "recorded", "derived", "difference"});
   std::size_t differ = 0;
   for (const auto& row : rows) {
@@ -216,11 +220,11 @@ std::string against_text(const std::vector<replay::ComparedCollective>& rows, st
   }
   return "Collectives in a step of rank " + std::to_string(rank) + ", recorded and derived from " + scenario + ": " +
          (differ == 0 ? "all agree" : std::to_string(differ) + " of " + std::to_string(rows.size()) + " rows differ") +
-         "\n\n" + table.to_string();
+         "\n\n" + table.to_string() + (job == nullptr ? "" : trace_notes(*job));
 }
 
 std::string against_json(const std::vector<replay::ComparedCollective>& rows, std::int32_t rank,
-                         const std::string& scenario) {
+                         const std::string& scenario, const workloads::RecordedJob* job) {
   Json json = {{"rank", rank}, {"scenario", scenario}, {"collectives", Json::array()}};
   for (const auto& row : rows) {
     json["collectives"].push_back({{"kind", row.kind},
@@ -228,6 +232,10 @@ std::string against_json(const std::vector<replay::ComparedCollective>& rows, st
                                    {"bytes", row.bytes ? Json(row.bytes->value()) : Json()},
                                    {"recorded", row.recorded},
                                    {"derived", row.derived}});
+  }
+  if (job != nullptr) {
+    json["guessed"] = job->guessed;
+    json["missing"] = job->missing;
   }
   return json_lines(json);
 }
