@@ -155,7 +155,7 @@ class Writing {
     op.vertex = id;
     op.priority = operation.priority;
     op.stage = part.role;
-    op.streams = std::vector<program::StreamId>{stream("receives")};
+    op.streams = shared({stream("receives")});
     for (const auto before : operation.after) op.predecessors.push_back(operations_[part.role][before]);
     op.predecessors.push_back(sent_[position_of(matched)]);
     std::sort(op.predecessors.begin(), op.predecessors.end());
@@ -189,7 +189,7 @@ class Writing {
                         (parts.front().role == pair.front().rank ? " up" : " down"))};
       sent_[position_of(matched)] = id;
     }
-    op.streams = std::move(streams);
+    op.streams = shared(streams);
     std::sort(op.predecessors.begin(), op.predecessors.end());
     op.predecessors.erase(std::unique(op.predecessors.begin(), op.predecessors.end()), op.predecessors.end());
     if (op.predecessors.size() > most_predecessors) {
@@ -313,6 +313,13 @@ class Writing {
     return directed ? made_.program.communicators.next_id() - 1 : known->second;
   }
 
+  /// Millions of operations are on a few lists of streams, which they share.
+  const program::SharedList<program::StreamId>& shared(const std::vector<program::StreamId>& streams) {
+    const auto [known, is_new] = stream_lists_.try_emplace(streams);
+    if (is_new) known->second = streams;
+    return known->second;
+  }
+
   program::StreamId stream(const std::string& name) {
     const auto [known, is_new] = streams_.try_emplace(name, made_.program.streams.next_id());
     if (is_new) made_.program.streams.push_back(name);
@@ -333,6 +340,7 @@ class Writing {
   Indexed<RoleId, Indexed<WorkId, std::int32_t>> matched_;  // into roles_.collectives; -1: none
   Indexed<RoleId, Indexed<WorkId, program::ProgramOpId>> operations_;
   std::map<std::string, program::StreamId> streams_;
+  std::map<std::vector<program::StreamId>, program::SharedList<program::StreamId>> stream_lists_;
   std::map<std::tuple<std::string, std::int32_t, std::vector<Ranks>>, program::CommunicatorId> communicators_;
   std::set<std::string> network_notes_;
 };
