@@ -2,8 +2,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "sim/core/counted.hpp"
 #include "sim/core/quantity_text.hpp"
+<<<<<<< HEAD
 #include "tools/output/elements/json_document.hpp"
+=======
+#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/table.hpp"
+>>>>>>> job21
 #include "tools/output/studies/import_notes_private.hpp"
 #include "tools/output/studies/import_report.hpp"
 
