@@ -75,11 +75,13 @@ std::string text_of(const Json& found) {
 }
 
 /// A row of --json, with every key.
-Json row_of(const std::string& name, const Json& found, const std::vector<std::string>& notes) {
+Json row_of(const std::string& name, const Json& found, const std::string& layout,
+            const std::vector<std::string>& notes) {
   Json row{{"scenario", name}};
   for (const char* key :
        {"step_time_s", "peak_bytes", "capacity_bytes", "fits", "weights_and_optimizer_bytes", "rank_classes"})
     row[key] = found.contains(key) ? found[key] : Json();
+  row["layout"] = layout.empty() ? Json() : Json(layout);
   row["notes"] = notes;
   return row;
 }
@@ -123,12 +125,14 @@ void check_scenarios(const CheckArguments& arguments, spdlog::logger& log) {
       auto notes = output::notes_of(scenario);
       std::string text;
       for (const auto& note : notes) text += "; note: " + note;
-      text = plan_line + given.name() + ": " + text_of(found) + text + "\n";
+      const auto layout = workloads::layout_text(scenario.pipeline.layout);
+      text =
+          plan_line + given.name() + ": " + text_of(found) + (layout.empty() ? "" : "; layout " + layout) + text + "\n";
       for (const auto& note : notes_on_the_network(given)) {
         text += "  note: " + note + "\n";
         notes.push_back(note);
       }
-      rows.push_back(row_of(given.name(), found, notes));
+      rows.push_back(row_of(given.name(), found, layout, notes));
       if (arguments.json != "-") output::print(text);
     } catch (const ConfigError& error) {
       for (const auto& problem : error.problems()) problems.add(problem);

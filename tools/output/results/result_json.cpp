@@ -92,6 +92,7 @@ Json pipeline(const scenario::Scenario& scenario, const Simulation& simulation) 
   result["stages"] = shape.ranks;
   result["chunks"] = shape.chunks;
   result["microbatches"] = shape.microbatches;
+  result["layout"] = preparation::layout_of(simulation.preparation);
   result["bubble_fraction_step"] = metrics.bubble_fraction_step();
   result["bubble_fraction_span"] = metrics.bubble_fraction_span();
   const auto bubble = expected_bubble(scenario, simulation);
