@@ -125,7 +125,8 @@ void check_scenarios(const CheckArguments& arguments, spdlog::logger& log) {
       auto notes = output::notes_of(scenario);
       std::string text;
       for (const auto& note : notes) text += "; note: " + note;
-      const auto layout = workloads::layout_text(scenario.pipeline.layout);
+      const auto layout =
+          scenario.pipeline.layout.empty() ? std::string() : workloads::layout_text(scenario.pipeline.layout);
       text =
           plan_line + given.name() + ": " + text_of(found) + (layout.empty() ? "" : "; layout " + layout) + text + "\n";
       for (const auto& note : notes_on_the_network(given)) {
