@@ -9,7 +9,7 @@ if(TARGET lockstep-mpi)
 endif()
 file(RELATIVE_PATH modules "/${CMAKE_INSTALL_BINDIR}" "/${lockstep_module_folder}")
 set_target_properties(${programs} ${mpi_programs} PROPERTIES INSTALL_RPATH "$ORIGIN/${modules}")
-set_target_properties(lockstep_simgrid PROPERTIES INSTALL_RPATH "$ORIGIN")
+set_target_properties(lockstep_simgrid lockstep_http PROPERTIES INSTALL_RPATH "$ORIGIN")
 
 set(shell_files ${PROJECT_BINARY_DIR}/shell_files)
 file(MAKE_DIRECTORY ${shell_files})
@@ -23,6 +23,8 @@ add_custom_command(OUTPUT ${shell_files}/lockstep.1 ${shell_files}/lockstep.bash
 add_custom_target(lockstep_shell_files ALL DEPENDS ${shell_files}/lockstep.1)
 
 install(TARGETS ${programs} RUNTIME_DEPENDENCY_SET lockstep_needs RUNTIME COMPONENT program)
+install(TARGETS lockstep_http RUNTIME_DEPENDENCY_SET lockstep_needs
+  LIBRARY DESTINATION ${lockstep_module_folder} COMPONENT program)
 install(TARGETS lockstep_simgrid
   LIBRARY DESTINATION ${lockstep_module_folder} COMPONENT program)
 if(mpi_programs)

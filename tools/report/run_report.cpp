@@ -82,9 +82,8 @@ std::string subtitle(const scenario::Scenario& scenario, const Simulation& simul
 
 }  // namespace
 
-std::optional<std::string> run_report(const scenario::Scenario& scenario, const Simulation& simulation,
-                                      const Reproduction& reproduction,
-                                      std::span<const sensitivity::FasterPart> faster) {
+ReportPage step_page(const scenario::Scenario& scenario, const Simulation& simulation,
+                     std::span<const sensitivity::FasterPart> faster) {
   ReportPage page(scenario.name, subtitle(scenario, simulation));
   page.add(headline(scenario, simulation));
   page.add({{"panel", "timeline"},
@@ -101,6 +100,13 @@ std::optional<std::string> run_report(const scenario::Scenario& scenario, const 
   if (auto network = network_panel(simulation, page.data())) page.add(std::move(*network));
   if (simulation.ranks.count() < simulation.metrics.chips) page.add(classes_panel(simulation));
   page.add(inputs(scenario, simulation));
+  return page;
+}
+
+std::optional<std::string> run_report(const scenario::Scenario& scenario, const Simulation& simulation,
+                                      const Reproduction& reproduction,
+                                      std::span<const sensitivity::FasterPart> faster) {
+  auto page = step_page(scenario, simulation, faster);
   page.add(reproduce(reproduction));
   return page.html();
 }
