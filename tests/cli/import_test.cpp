@@ -25,7 +25,7 @@ class ImportCommand : public CommandLine {
 TEST_F(ImportCommand, JsonOfANetwork) {
   const auto network = json({"import", "network", files + "small.ibnetdiscover"});
   EXPECT_THAT(keys_of(network), IsSupersetOf(Words{"switches", "hosts", "adapters", "cables", "switches_by_level",
-                                                   "cables_by_speed", "oversubscription", "notes", "format"}));
+                                                   "cables_by_speed", "oversubscription", "notes", "file_format"}));
   EXPECT_EQ(network["switches"], 3);
   EXPECT_EQ(network["hosts"], 3);
   EXPECT_EQ(network["adapters"], 6);
@@ -56,7 +56,7 @@ TEST_F(ImportCommand, WritesAGraph) {
     auto second = json({"import", "network", "graph.yaml", "--out", "again.yaml"});
     EXPECT_EQ(content("graph.yaml"), content("again.yaml"));
     for (auto* one : {&first, &second}) {
-      one->erase("format");
+      one->erase("file_format");
       one->erase("notes");
     }
     EXPECT_EQ(first, second);

@@ -54,7 +54,12 @@ std::string CommandLine::good(const std::vector<std::string>& arguments) const {
 
 nlohmann::json CommandLine::json(std::vector<std::string> arguments) const {
   arguments.insert(arguments.end(), {"--json", "-"});
-  return nlohmann::json::parse(good(arguments));
+  auto document = nlohmann::json::parse(good(arguments));
+  EXPECT_EQ(document.value("format", 0), 1) << arguments.front();
+  EXPECT_NE(document.value("lockstep", ""), "") << arguments.front();
+  document.erase("format");
+  document.erase("lockstep");
+  return document;
 }
 
 std::vector<std::string> CommandLine::files_in(const std::string& folder) const {

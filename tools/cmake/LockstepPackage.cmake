@@ -51,6 +51,8 @@ foreach(data topologies/catalog workloads/catalog scenarios)
 endforeach()
 install(DIRECTORY tests/validation/data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/tests/validation/data
   COMPONENT program FILES_MATCHING PATTERN "*.csv")
+install(DIRECTORY tools/python/lockstep DESTINATION lib/python3/dist-packages COMPONENT program
+  PATTERN "__pycache__" EXCLUDE)
 install(FILES LICENSE RENAME copyright DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 install(FILES README.md CHANGELOG.md ${PROJECT_BINARY_DIR}/third_party_in_program.txt
   ${PROJECT_BINARY_DIR}/tools/report/third_party_in_report.txt
@@ -73,7 +75,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME lockstep)
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS librsvg2-bin)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "librsvg2-bin, python3")
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME lockstep-mpi)
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "lockstep (= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_MPI_DESCRIPTION "sweeps and searches for plans over the ranks of an MPI job")

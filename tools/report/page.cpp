@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "sim/core/errors.hpp"
-#include "tools/output/results/result_json.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/report/encoding.hpp"
 
 // web/ bundled and gzipped; empty where Node.js was missing.

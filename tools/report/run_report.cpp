@@ -57,9 +57,11 @@ Json inputs(const scenario::Scenario& scenario, const Simulation& simulation) {
 Json faster_panel(std::span<const sensitivity::FasterPart> faster) {
   Json rows = Json::array();
   for (const auto& part : faster)
-    rows.push_back({part.name, part.is_switch ? "switch" : "cable", part.alike, part.used, part.gain});
+    rows.push_back({part.name, std::string(part.is_switch ? "switch" : "cable") + (part.with_nics ? " with NICs" : ""),
+                    part.alike, part.used, part.gain});
   return table_panel("Cables and switches twice as fast",
-                     "What the step uses most. Parts that carry the same are made faster together.",
+                     "What the step uses most. Parts that carry the same are made faster together, and NICs with their "
+                     "cables.",
                      {{"part", ""}, {"kind", ""}, {"alike", "count"}, {"used", "share"}, {"step shorter by", "share"}},
                      std::move(rows));
 }
