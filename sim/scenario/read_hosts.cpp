@@ -2,6 +2,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "sim/core/quantity_text.hpp"
 #include "sim/core/readable_file.hpp"
@@ -13,6 +14,8 @@ namespace lockstep::scenario {
 namespace {
 
 constexpr std::size_t most_problems = 20;                       // of one list; the rest is counted
+constexpr std::size_t most_named = 3;                           // of a list without a host of the graph
+constexpr std::size_t most_names = 4'194'304;                   // that the lists of a file expand to
 constexpr std::uintmax_t most_text = std::uintmax_t{64} << 20;  // of a file of hosts, bytes
 const std::string expected_list = "a list of hosts, text such as gpu[001-064,070], or a file with a host on each line";
 
@@ -40,9 +43,7 @@ class HostReader {
         add(text, view_.where());
       }
     }
-    if (refused_ > most_problems)
-      view_.problem(std::to_string(refused_ - most_problems) + " more hosts are wrong",
-                    "hosts of the graph, each once");
+    tell();
     if (hosts_.empty() && problems_.size() == before) view_.problem("has no host", expected_list);
     return std::move(hosts_);
   }
@@ -56,6 +57,9 @@ class HostReader {
     std::ifstream file(path);
     std::string line;
     for (int row = 1; std::getline(file, line); ++row) {
+      if (names_ > most_names)
+        return refuse({path.string(), row, 1}, "lists more than " + std::to_string(most_names) + " names",
+                      "hosts of the graph, each once");
       while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t')) line.pop_back();
       line.erase(0, line.find_first_not_of(" \t"));
       if (!line.empty() && line.front() != '#') add(line, {path.string(), row, 1});
@@ -63,14 +67,26 @@ class HostReader {
   }
 
   void refuse(const Location& where, std::string what, std::string expected) {
-    if (++refused_ <= most_problems) problems_.add({where, view_.path(), std::move(what), std::move(expected)});
+    if (++refused_ <= most_problems) wrong_.push_back({where, view_.path(), std::move(what), std::move(expected)});
+  }
+
+  /// What is wrong with the hosts; of a list in which nothing is a host of the graph, that.
+  void tell() {
+    if (!any_known_ && refused_ > most_named)
+      return problems_.add({wrong_.front().where, view_.path(),
+                            "none of " + std::to_string(refused_) + " entries is a host of the graph",
+                            wrong_.front().expected});
+    for (auto& problem : wrong_) problems_.add(std::move(problem));
+    if (refused_ > most_problems)
+      view_.problem(std::to_string(refused_ - most_problems) + " more hosts are wrong",
+                    "hosts of the graph, each once");
   }
 
   void add(const std::string& list, const Location& where) {
     const auto names = topologies::expand_names(list, graph_.hosts.size() + most_problems);
     if (const auto* error = std::get_if<QuantityError>(&names)) return refuse(where, error->what, error->expected);
-    std::vector<std::string> absent, twice;
-    Location first_place;  // of the first name in `twice`
+    std::vector<std::string> absent, twice;  // each name once in all lists
+    Location first_place;                    // of the first name in `twice`
     for (const auto& name : std::get<0>(names)) {
       const auto known = known_.find(name);
       if (known == known_.end()) {
@@ -85,6 +101,10 @@ class HostReader {
         twice.push_back(name);
       }
     }
+    names_ += std::get<0>(names).size();
+    any_known_ = any_known_ || absent.size() < std::get<0>(names).size();
+    std::erase_if(absent, [&](const auto& name) { return !told_absent_.insert(name).second; });
+    std::erase_if(twice, [&](const auto& name) { return !told_twice_.insert(name).second; });
     if (!absent.empty()) refuse(where, hosts_text(absent, "is", "are") + " not in the graph", nearest(absent.front()));
     if (!twice.empty()) {
       refuse(where,
@@ -116,7 +136,10 @@ class HostReader {
   std::map<std::string, topologies::HostId> known_;
   std::map<topologies::HostId, Location> listed_;
   std::vector<topologies::HostId> hosts_;
-  std::size_t refused_ = 0;
+  std::set<std::string> told_absent_, told_twice_;
+  std::vector<Problem> wrong_;
+  std::size_t refused_ = 0, names_ = 0;
+  bool any_known_ = false;
 };
 
 }  // namespace

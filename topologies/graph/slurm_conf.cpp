@@ -37,6 +37,11 @@ class ConfReader {
 
   void read_line(std::string_view line, int number) {
     line = line.substr(0, line.find('#'));
+    if (line.find('=') == std::string_view::npos) {
+      LineScan words(line, number);
+      if (words.skip_space(); !words.at_end()) strangers_.add(words.place());
+      return;
+    }
     LineScan scan(line, number);
     SlurmSwitch one;
     bool is_block = false, is_empty = true;
@@ -72,6 +77,7 @@ class ConfReader {
   }
 
   void finish(std::string_view text) {
+    strangers_.tell("is no line of topology.conf", "a line such as SwitchName=s1 Nodes=n[1-64]", builder_);
     check_slurm_end(text, blocks_.empty() ? switches_ : blocks_, builder_);
     if (!builder_.problems().empty()) return;
     if (!switches_.empty() && !blocks_.empty())
@@ -87,6 +93,7 @@ class ConfReader {
   NetworkBuilder& builder_;
   std::vector<SlurmSwitch> switches_, blocks_;
   std::string sizes_;
+  StrangeLines strangers_;
 };
 
 void read(std::string_view text, NetworkBuilder& builder) {

@@ -150,6 +150,9 @@ TEST(NetworkProblems, OfOtherSimulators) {
 }
 
 TEST(NetworkProblems, NoKnownFormat) {
+  EXPECT_THAT(
+      refusals("\tGPU0\tGPU1\nGPU0\tX\tSYS\nGPU1\tSYS\tX\n"),
+      ElementsAre("net: describes the inside of a node; expected a network; lockstep import network reads a node"));
   EXPECT_THAT(refusals("hello\n"),
               ElementsAre(HasSubstr("net: is of no known format; expected one of ibnetdiscover, ")));
   EXPECT_THAT(refusals(std::string_view("a\0b", 3)), ElementsAre(HasSubstr("net:1:2: has the control character")));
@@ -161,6 +164,19 @@ TEST(NetworkProblems, MistakesWithoutEnd) {
   std::string text = "Switch 8 \"S-1\"\n";
   for (int i = 0; i < 100'000; ++i) text += "[x\n";
   EXPECT_EQ(refusals(text).size(), 200u);
+}
+
+// Junk below a good beginning is one mistake: lines that are none of the format.
+TEST(NetworkProblems, JunkBelowAGoodBeginning) {
+  std::string junk;
+  for (int i = 0; i < 100'000; ++i) junk += "6jQ8s1Zp0aVbX\n";
+  EXPECT_THAT(refusals("Switch 8 \"S-1\"\n" + junk),
+              ElementsAre("net:2:1: is no line of a dump, and 99999 more lines are none; expected what ibnetdiscover "
+                          "prints"));
+  EXPECT_THAT(
+      refusals("SwitchName=s1 Nodes=n[1-4]\n" + junk),
+      ElementsAre("net:2:1: is no line of topology.conf, and 99999 more lines are none; expected a line such as "
+                  "SwitchName=s1 Nodes=n[1-64]"));
 }
 
 class NetworkFiles : public ScratchFolder {};

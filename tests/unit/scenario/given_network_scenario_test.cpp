@@ -85,6 +85,14 @@ TEST(GivenNetworkScenario, RefusesHostsThatAreNotThere) {
                     two_leaves.size()) +
                 " [each host once]\n"
                 "cluster.placement.hosts: host 'gpu-x' is not in the graph [a host of the graph; did you mean `gpu1`]");
+  EXPECT_THAT(
+      refusal("placement: {hosts: [a, b, c, d, e]}"),
+      HasSubstr("cluster.placement.hosts: none of 5 entries is a host of the graph [a host of the graph, such as "
+                "gpu1]"));
+  EXPECT_THAT(refusal("placement: {hosts: [gpu1, gpu1, gpu1, x, x, gpu1]}"),
+              testing::AllOf(HasSubstr("'gpu1' is listed twice"), HasSubstr("'x' is not in the graph"),
+                             testing::ContainsRegex("^[^\n]*\n[^\n]*$")))
+      << "each once";
   EXPECT_THAT(refusal("placement: {hosts: 'gpu[1-99999999999]'}"), HasSubstr("has more than"));
   EXPECT_EQ(refusal("placement: {hosts: 'gpu[5-24]'}"),
             "cluster.placement.hosts: hosts 'gpu5', 'gpu6', 'gpu7' and 17 more are not in the graph [a host of the "

@@ -2,12 +2,8 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-<<<<<<< HEAD
-#include "tools/output/elements/json_document.hpp"
-=======
 #include "sim/core/counted.hpp"
-#include "tools/output/elements/json_lines.hpp"
->>>>>>> job21
+#include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/studies/import_notes_private.hpp"
 #include "tools/output/studies/import_report.hpp"

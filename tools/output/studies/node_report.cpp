@@ -4,12 +4,8 @@
 
 #include "sim/core/counted.hpp"
 #include "sim/core/quantity_text.hpp"
-<<<<<<< HEAD
 #include "tools/output/elements/json_document.hpp"
-=======
-#include "tools/output/elements/json_lines.hpp"
 #include "tools/output/elements/table.hpp"
->>>>>>> job21
 #include "tools/output/studies/import_notes_private.hpp"
 #include "tools/output/studies/import_report.hpp"
 
