@@ -104,7 +104,8 @@ std::vector<LinkId> Cluster::route_of_flow(DeviceId from, DeviceId to, int flow)
   if (from == to) return {};
   if (!unit_is_torus() || unit_of(from) != unit_of(to)) {
     std::vector<LinkId> way = routing_->route(from, to, flow, missing_);
-    if (way.empty()) throw NoRoute("missing links leave no route from " + end_name(*this, from) + " to " + end_name(*this, to));
+    if (way.empty())
+      throw NoRoute("missing links leave no route from " + end_name(*this, from) + " to " + end_name(*this, to));
     return way;
   }
   const std::vector<int> hops = shortest_hops(*this, from, to);
