@@ -26,6 +26,7 @@ const std::map<std::string, std::string> not_run{
     {"lockstep run /usr/share/lockstep", "it needs an installed package, which the package test has"},
     {"lockstep sweep sweep.yaml --shard 0/8", "it stands for eight commands; the sweep tests run shards"},
     {"lockstep merge", "it needs the eight shards"},
+    {"lockstep explore", "it serves until it is ended; the explorer's tests run it"},
     {"lockstep validate", "the validation tests hold its numbers"},
     {"lockstep run DIR/", "it needs the scenarios that lockstep validate writes"},
     {"lockstep replay rank0.json.gz", "it needs a trace with the shapes of a language model"},

@@ -12,26 +12,20 @@
 namespace lockstep::explore {
 namespace {
 
-constexpr std::array<const char*, 6> degrees{"tensor", "pipeline", "context", "expert", "fsdp", "data"};
+constexpr std::array<const char*, 6> axes{"tensor", "pipeline", "context", "expert", "fsdp", "data"};
 
 [[noreturn]] void refuse(const std::string& key, const std::string& what, const std::string& expected) {
   throw ConfigError({{{"change", 0, 0}, key, what, expected}});
 }
 
-std::int64_t degree_of(const scenario::Scenario& scenario, const std::string& axis) {
-  const auto& parallel = scenario.parallel;
-  if (axis == "tensor") return parallel.tensor;
-  if (axis == "context") return parallel.context;
-  if (axis == "expert") return parallel.expert;
-  if (axis == "fsdp") return parallel.fsdp;
-  if (axis == "data") return parallel.data;
-  std::int64_t others = parallel.data * parallel.fsdp * parallel.tensor * parallel.context * parallel.expert;
-  return scenario.chips() / std::max<std::int64_t>(others, 1);  // pipeline
+std::int64_t degree_of(const Degrees& degrees, const std::string& axis) {
+  const auto found = degrees.find(axis);
+  return found == degrees.end() ? 1 : found->second;
 }
 
 /// The axis that takes the chips which the others leave.
-std::string rest_axis(const scenario::Scenario& scenario) {
-  return scenario.parallel.data > 1 || scenario.parallel.fsdp == 1 ? "data" : "fsdp";
+std::string rest_axis(const Degrees& degrees) {
+  return degree_of(degrees, "data") > 1 || degree_of(degrees, "fsdp") == 1 ? "data" : "fsdp";
 }
 
 Json number(const std::string& key, const std::string& label, std::int64_t value, std::int64_t least = 1) {
@@ -84,24 +78,24 @@ Json machine_controls(const scenario::Scenario& scenario, const YamlView& root) 
   return list;
 }
 
-Json split_controls(const scenario::Scenario& scenario) {
+Json split_controls(const scenario::Scenario& scenario, const Degrees& degrees) {
   Json list = Json::array();
-  const auto rest = rest_axis(scenario);
-  for (const char* axis : degrees) {
+  const auto rest = rest_axis(degrees);
+  for (const char* axis : axes) {
     if (axis == rest || (std::string(axis) == "expert" && !scenario.model.experts)) continue;
-    list.push_back(number(axis, axis, degree_of(scenario, axis)));
+    list.push_back(number(axis, axis, degree_of(degrees, axis)));
   }
-  list.push_back({{"key", rest}, {"label", rest}, {"kind", "rest"}, {"value", degree_of(scenario, rest)}});
+  list.push_back({{"key", rest}, {"label", rest}, {"kind", "rest"}, {"value", degree_of(degrees, rest)}});
   list.push_back(choice("zero", "ZeRO stage", std::to_string(scenario.parallel.zero), {"0", "1", "2", "3"}));
   return list;
 }
 
-Json step_controls(const scenario::Scenario& scenario, const YamlView& root) {
+Json step_controls(const scenario::Scenario& scenario, const Degrees& degrees, const YamlView& root) {
   Json list = Json::array();
   list.push_back(number("sequences", "sequences a step", scenario.batch.sequences));
   list.push_back(number("sequence_length", "tokens a sequence", scenario.batch.sequence_length));
   list.push_back(number("microbatches", "microbatches", scenario.batch.microbatches));
-  if (degree_of(scenario, "pipeline") > 1 && scenario.pipeline.file.empty())
+  if (degree_of(degrees, "pipeline") > 1 && scenario.pipeline.file.empty())
     list.push_back(choice("schedule", "pipeline schedule", scenario.pipeline.schedule, schedule_names()));
   list.push_back(choice("recompute", "recomputation", written(inside(root, "training", "recompute"), "none"),
                         {"none", "selective", "full"}));
@@ -164,17 +158,16 @@ void add_cluster(const Json& changes, const scenario::Scenario& scenario, const 
     overrides.push_back({"cluster.fabric", in_one_line(changes["fabric"].get<std::string>())});
 }
 
-void add_degrees(const Json& changes, const scenario::Scenario& scenario,
+void add_degrees(const Json& changes, const scenario::Scenario& scenario, const Degrees& degrees,
                  std::vector<scenario::KeyOverride>& overrides) {
   const auto chips = chips_of(changes, scenario);
-  const bool split =
-      std::any_of(degrees.begin(), degrees.end(), [&](const char* axis) { return changes.contains(axis); });
+  const bool split = std::any_of(axes.begin(), axes.end(), [&](const char* axis) { return changes.contains(axis); });
   if (!chips && !split) return;
-  const auto rest = rest_axis(scenario);
+  const auto rest = rest_axis(degrees);
   std::int64_t others = 1;
-  for (const char* axis : degrees) {
+  for (const char* axis : axes) {
     if (axis == rest) continue;
-    const auto size = changes.contains(axis) ? changes[axis].get<std::int64_t>() : degree_of(scenario, axis);
+    const auto size = changes.contains(axis) ? changes[axis].get<std::int64_t>() : degree_of(degrees, axis);
     if (size < 1 || size > 100'000'000) refuse(axis, std::to_string(size) + " is not a degree", "a number from 1");
     if (changes.contains(axis) || size > 1)
       overrides.push_back({std::string("parallel.") + axis, std::to_string(size)});
@@ -192,7 +185,7 @@ void add_degrees(const Json& changes, const scenario::Scenario& scenario,
 
 }  // namespace
 
-Json controls_of(const scenario::Scenario& scenario, const YamlView& root) {
+Json controls_of(const scenario::Scenario& scenario, const Degrees& degrees, const YamlView& root) {
   Json groups = Json::array();
   if (!scenario.replay) {
     const auto model = root["model"];
@@ -203,13 +196,13 @@ Json controls_of(const scenario::Scenario& scenario, const YamlView& root) {
                                  workloads::model_names(scenario::data_root() / "workloads" / "catalog"))}}});
   }
   groups.push_back({{"label", "Machine"}, {"controls", machine_controls(scenario, root)}});
-  if (!scenario.replay) groups.push_back({{"label", "Split"}, {"controls", split_controls(scenario)}});
-  groups.push_back({{"label", "Step"}, {"controls", step_controls(scenario, root)}});
+  if (!scenario.replay) groups.push_back({{"label", "Split"}, {"controls", split_controls(scenario, degrees)}});
+  groups.push_back({{"label", "Step"}, {"controls", step_controls(scenario, degrees, root)}});
   return groups;
 }
 
 std::vector<scenario::KeyOverride> overrides_of(const Json& changes, const scenario::Scenario& scenario,
-                                                const YamlView& root) {
+                                                const Degrees& degrees, const YamlView& root) {
   static const std::map<std::string, std::string> plain{{"model", "model"},
                                                         {"zero", "parallel.zero"},
                                                         {"sequences", "batch.sequences"},
@@ -223,8 +216,8 @@ std::vector<scenario::KeyOverride> overrides_of(const Json& changes, const scena
     const bool text = plain.contains(key) ? key == "model" || key == "schedule" || key == "recompute" ||
                                                 key == "model_of_time" || key == "zero"
                                           : key == "shape" || key == "node" || key == "fabric";
-    const bool known = text || plain.contains(key) || key == "nodes" ||
-                       std::find(degrees.begin(), degrees.end(), key) != degrees.end();
+    const bool known =
+        text || plain.contains(key) || key == "nodes" || std::find(axes.begin(), axes.end(), key) != axes.end();
     if (!known) refuse(key, "there is no such control", "a control of the page");
     if (text ? !value.is_string() : !value.is_number_integer())
       refuse(key, "is of another type", text ? "text" : "a whole number");
@@ -233,7 +226,7 @@ std::vector<scenario::KeyOverride> overrides_of(const Json& changes, const scena
           {place->second, text ? in_one_line(value.get<std::string>()) : std::to_string(value.get<std::int64_t>())});
   }
   add_cluster(changes, scenario, root, overrides);
-  add_degrees(changes, scenario, overrides);
+  add_degrees(changes, scenario, degrees, overrides);
   return overrides;
 }
 

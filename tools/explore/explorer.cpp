@@ -34,6 +34,12 @@ Json one_problem(const std::string& what, const std::string& expected) {
       {"problems", Json::array({{{"key", ""}, {"line", 0}, {"column", 0}, {"what", what}, {"expected", expected}}})}};
 }
 
+Degrees degrees_of(const preparation::Preparation& preparation) {
+  Degrees degrees;
+  for (const auto& axis : preparation.machine.mesh->axes()) degrees[axis.name] = axis.size();
+  return degrees;
+}
+
 std::string document_text(const YamlView& root) {
   std::string text;
   for (const auto& key : root.keys()) text += key + ": " + in_one_line(root[key]) + "\n";
@@ -66,7 +72,11 @@ std::shared_ptr<const Explorer::Step> Explorer::simulated(const Json& part, cons
     return scenario_of_document(root, overrides, start_.name, start_.folder, problems, parts_);
   };
   const auto root = YamlView::from_text(text, "scenario", problems);
-  const auto overrides = changes.empty() ? std::vector<scenario::KeyOverride>{} : overrides_of(changes, read({}), root);
+  std::vector<scenario::KeyOverride> overrides;
+  if (!changes.empty()) {
+    const auto base = read({});
+    overrides = overrides_of(changes, base, degrees_of(preparation::prepare(base, machines_)), root);
+  }
   const auto scenario = read(overrides);
   auto changed = root;
   for (const auto& key : overrides) changed = changed.with_override(key.path, key.value);
@@ -80,7 +90,7 @@ std::shared_ptr<const Explorer::Step> Explorer::simulated(const Json& part, cons
   step->compared = output::read_compared(name, output::inputs_of(scenario, simulation.preparation),
                                          result_json(scenario, simulation, output::WallTimes::hidden));
   step->timeline = report::packed_timeline(name, simulation);
-  step->controls = controls_of(scenario, changed);
+  step->controls = controls_of(scenario, degrees_of(simulation.preparation), changed);
   step->text = document_text(changed);
   step->command = own_text ? "lockstep run -" : command_text(start_.arguments, overrides);
   step->alone = std::make_shared<const std::string>(report::explored_step(scenario, simulation));

@@ -146,13 +146,19 @@ async function simulate() {
   page.dataset.ready = "true";
 }
 
-takeToken();
-try {
-  const shared = new URLSearchParams(location.hash.slice(1)).get("state");
-  if (shared) Object.assign(state, JSON.parse(shared));
-} catch {
-  // an address that was cut: the starting point
+/** The state of the address; the starting point if it has none. */
+function readAddress() {
+  const empty = { text: null, changes: {}, pinned: null };
+  try {
+    Object.assign(state, empty, JSON.parse(new URLSearchParams(location.hash.slice(1)).get("state") ?? "{}"));
+  } catch { // an address that was cut
+    Object.assign(state, empty);
+  }
 }
+
+takeToken();
+readAddress();
+addEventListener("hashchange", () => { takeToken(); remember(); readAddress(); simulate(); }); // an address pasted here
 document.body.classList.add("explorer");
 fill(page, element("header", {}, element("div", {}, heading, subtitle), themeButton()), status, element("div", { class: "explorer" }, side, main), footer);
 simulate();
