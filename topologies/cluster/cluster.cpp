@@ -9,6 +9,16 @@
 #include "topologies/cluster/twisted_torus.hpp"
 
 namespace lockstep::topologies {
+namespace {
+
+/// Of a network from a file, the adapter of a device as the file names it.
+std::string end_name(const Cluster& cluster, DeviceId device) {
+  const auto* fabric = cluster.fabric_spec();
+  const bool of_graph = fabric != nullptr && std::holds_alternative<GivenNetwork>(fabric->kind);
+  return cluster.node(of_graph ? cluster.nic_of(device) : device).name;
+}
+
+}  // namespace
 
 Cluster::Cluster(std::string name, Chip chip, PhysicalAxes axes, std::unique_ptr<Graph> graph)
     : name_(std::move(name)), chips_{std::move(chip)}, axes_(std::move(axes)), graph_(std::move(graph)) {}
@@ -82,13 +92,6 @@ int Cluster::flows_of_connection() const {
   return node_ == nullptr || fabric_ == nullptr ? 1 : fabric_->flows_of_connection();
 }
 
-/// Of a network from a file, the adapter of a device as the file names it.
-static std::string end_name(const Cluster& cluster, DeviceId device) {
-  const auto* fabric = cluster.fabric_spec();
-  const bool of_graph = fabric != nullptr && std::holds_alternative<GivenNetwork>(fabric->kind);
-  return cluster.node(of_graph ? cluster.nic_of(device) : device).name;
-}
-
 std::vector<LinkId> Cluster::routes(DeviceId from, DeviceId to) const {
   std::vector<LinkId> links = route(from, to);
   for (int flow = 1; flow < flows_of_connection(); ++flow) {
@@ -104,7 +107,8 @@ std::vector<LinkId> Cluster::route_of_flow(DeviceId from, DeviceId to, int flow)
   if (from == to) return {};
   if (!unit_is_torus() || unit_of(from) != unit_of(to)) {
     std::vector<LinkId> way = routing_->route(from, to, flow, missing_);
-    if (way.empty()) throw NoRoute("missing links leave no route from " + end_name(*this, from) + " to " + end_name(*this, to));
+    if (way.empty())
+      throw NoRoute("missing links leave no route from " + end_name(*this, from) + " to " + end_name(*this, to));
     return way;
   }
   const std::vector<int> hops = shortest_hops(*this, from, to);
