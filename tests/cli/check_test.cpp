@@ -69,7 +69,7 @@ TEST_F(Check, NotFittingIsAnAnswer) {
 
 TEST_F(Check, TellsTheProblemsOfAllFilesAndTheGoodOnes) {
   write("a.yaml", "format: 2\n");
-  write("b.yaml", "formt: 1\n");
+  write("b.yaml", "formt: 1\nmodel: llama-3-8b\n");
   const auto done = run({"check", "a.yaml", small, "b.yaml", "none.yaml"});
   EXPECT_EQ(done.exit_code, 2);
   EXPECT_THAT(done.output, StartsWith(small + ": ok"));

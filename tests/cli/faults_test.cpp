@@ -45,7 +45,7 @@ TEST_F(Faults, OutHoldsTheStudyAndItsPage) {
   with_out.insert(with_out.end(), {"--out", "out"});
   EXPECT_EQ(run(with_out).exit_code, 0);
   EXPECT_EQ(files_in("out"), (Words{"faults.json", "report.html"}));
-  EXPECT_EQ(nlohmann::json::parse(content("out/faults.json")), json(on_nodes));
+  EXPECT_EQ(json_file("out/faults.json"), json(on_nodes));
   EXPECT_THAT(content("out/report.html"), HasSubstr("<html"));
 }
 
