@@ -1,22 +1,22 @@
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 
 #include "sim/core/quantity_text.hpp"
 #include "sim/core/readable_file.hpp"
 #include "sim/core/visible_text.hpp"
 #include "sim/scenario/read_hosts_private.hpp"
 #include "topologies/graph/host_list.hpp"
+#include "topologies/graph/text_file.hpp"
 
 namespace lockstep::scenario {
 namespace {
 
-constexpr std::size_t most_problems = 20;                       // of one list; the rest is counted
-constexpr std::size_t most_named = 3;                           // of a list without a host of the graph
-constexpr std::size_t most_names = 4'194'304;                   // that the lists of a file expand to
-constexpr std::uintmax_t most_text = std::uintmax_t{64} << 20;  // of a file of hosts, bytes
+constexpr std::size_t most_problems = 20;      // of one list; the rest is counted
+constexpr std::size_t most_named = 3;          // of a list without a host of the graph
+constexpr std::size_t most_names = 4'194'304;  // that the lists of a file expand to
 const std::string expected_list = "a list of hosts, text such as gpu[001-064,070], or a file with a host on each line";
 
 class HostReader {
@@ -50,11 +50,11 @@ class HostReader {
 
  private:
   void read_file(const std::filesystem::path& path) {
-    std::error_code error;
     if (const auto why = why_unreadable(path); !why.empty()) return view_.problem(why, expected_list);
-    if (std::filesystem::file_size(path, error) > most_text)
-      return view_.problem("the file is larger than 64 MiB", expected_list);
-    std::ifstream file(path);
+    const auto text = topologies::read_text(
+        path, [](std::string_view) { return true; }, problems_);
+    if (!text) return;
+    std::istringstream file(*text);
     std::string line;
     for (int row = 1; std::getline(file, line); ++row) {
       if (names_ > most_names)

@@ -9,6 +9,16 @@
 #include "topologies/cluster/twisted_torus.hpp"
 
 namespace lockstep::topologies {
+namespace {
+
+/// Of a network from a file, the adapter of a device as the file names it.
+std::string end_name(const Cluster& cluster, DeviceId device) {
+  const auto* fabric = cluster.fabric_spec();
+  const bool of_graph = fabric != nullptr && std::holds_alternative<GivenNetwork>(fabric->kind);
+  return cluster.node(of_graph ? cluster.nic_of(device) : device).name;
+}
+
+}  // namespace
 
 Cluster::Cluster(std::string name, Chip chip, PhysicalAxes axes, std::unique_ptr<Graph> graph)
     : name_(std::move(name)), chips_{std::move(chip)}, axes_(std::move(axes)), graph_(std::move(graph)) {}
@@ -80,13 +90,6 @@ void Cluster::share_with(BackgroundShares others) {
 
 int Cluster::flows_of_connection() const {
   return node_ == nullptr || fabric_ == nullptr ? 1 : fabric_->flows_of_connection();
-}
-
-/// Of a network from a file, the adapter of a device as the file names it.
-static std::string end_name(const Cluster& cluster, DeviceId device) {
-  const auto* fabric = cluster.fabric_spec();
-  const bool of_graph = fabric != nullptr && std::holds_alternative<GivenNetwork>(fabric->kind);
-  return cluster.node(of_graph ? cluster.nic_of(device) : device).name;
 }
 
 std::vector<LinkId> Cluster::routes(DeviceId from, DeviceId to) const {
