@@ -38,7 +38,7 @@ install(FILES ${shell_files}/lockstep.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/
 
 # Notices of the headers that are compiled in, where Debian's packages of them say so.
 set(compiled_in "")
-foreach(package nlohmann-json3-dev libcli11-dev)
+foreach(package nlohmann-json3-dev libcli11-dev libtomlplusplus-dev)
   if(EXISTS /usr/share/doc/${package}/copyright)
     file(READ /usr/share/doc/${package}/copyright notice)
     string(APPEND compiled_in "${package}\n\n${notice}\n")
