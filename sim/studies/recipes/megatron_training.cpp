@@ -102,7 +102,7 @@ void set_parts(Recipe& recipe, const RecipeOption& option) {
     if (found != std::end(modules) && list.find(std::string(found->part)) == std::string::npos)
       list += (list.size() > 1 ? ", " : "") + std::string(found->part);
     else if (found == std::end(modules) && !word.empty())
-      recipe.draft.leave_out(option, quoted(word) + " is no part that a scenario can recompute");
+      recipe.draft.leave_out(option, in_quotes(word) + " is no part that a scenario can recompute");
     word.clear();
   }
   if (list.size() == 1) return;
