@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 
 #include "sim/core/quantity_text.hpp"
@@ -41,16 +42,40 @@ std::string graph_text(const topologies::NetworkGraph& graph, const std::string&
   return yaml;
 }
 
+/// The rate of --nic, by the rules that the rates of a scenario follow.
+BytesPerSecond nic_rate(const std::string& text) {
+  const auto parsed = parse_bytes_per_second(text);
+  if (const auto* error = std::get_if<QuantityError>(&parsed)) refuse("--nic", error->what, error->expected);
+  Problems problems;
+  const auto rate = YamlView::from_text(text, "--nic", problems).bytes_per_second();
+  if (!problems.empty()) refuse("--nic", problems.list().front().what, problems.list().front().expected);
+  return rate;
+}
+
+/// The chip of --chip, which is of a maker whose GPUs such files describe.
+topologies::Chip chip_of(const topologies::NodeDescription& node, const std::string& name, Problems& problems) {
+  const auto catalog = scenario::data_root() / "topologies/catalog";
+  const auto names = topologies::chip_names(catalog);
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    const auto hint = did_you_mean(name, names);
+    refuse("--chip", "'" + name + "' is not in the catalog",
+           "a name from the catalog" + (hint.empty() ? "" : "; " + hint));
+  }
+  auto chip = topologies::load_chip(catalog, name, problems);
+  const auto made_it = [&](const std::string& maker) { return chip.title.starts_with(maker); };
+  if (std::none_of(node.makers.begin(), node.makers.end(), made_it))
+    refuse("--chip", "'" + name + "' is the " + chip.title + ", which " + node.format + " does not describe",
+           "a GPU of " +
+               (node.makers.size() == 1 ? node.makers.front() : node.makers.front() + " or " + node.makers.back()));
+  return chip;
+}
+
 /// A node's YAML, which is checked to be a node.
 std::string node_file(const topologies::NodeDescription& node, const ImportArguments& arguments, Problems& problems) {
   const auto catalog = scenario::data_root() / "topologies/catalog";
   topologies::NodeKnowledge known{arguments.chip, std::nullopt, std::nullopt};
-  if (!arguments.chip.empty()) known.pcie = topologies::load_chip(catalog, arguments.chip, problems).pcie;
-  if (!arguments.nic.empty()) {
-    const auto rate = parse_bytes_per_second(arguments.nic);
-    if (const auto* error = std::get_if<QuantityError>(&rate)) refuse("--nic", error->what, error->expected);
-    known.nic = std::get<BytesPerSecond>(rate);
-  }
+  if (!arguments.chip.empty()) known.pcie = chip_of(node, arguments.chip, problems).pcie;
+  if (!arguments.nic.empty()) known.nic = nic_rate(arguments.nic);
   problems.throw_if_any();
   auto yaml = topologies::node_yaml(node, known, arguments.file, problems);
   problems.throw_if_any();
@@ -73,6 +98,9 @@ void import_network(const ImportArguments& arguments) {
   if (is_node) {
     const auto node = topologies::read_node_text(*text, arguments.file, problems);
     problems.throw_if_any();
+    for (const auto& [option, given] : {std::pair("--chip", &arguments.chip), std::pair("--nic", &arguments.nic)}) {
+      if (!given->empty() && arguments.out.empty()) refuse(option, "is for the node that --out writes", "--out too");
+    }
     if (!arguments.out.empty()) output::write_file(arguments.out, node_file(node, arguments, problems));
     return deliver(arguments, output::node_text(node), output::node_json(node));
   }
