@@ -163,7 +163,7 @@ TEST_F(Replay, APage) {
   EXPECT_THAT(text, testing::HasSubstr("what a stream's time goes to"));
   const auto files = files_in("page");
   EXPECT_THAT(files, testing::Contains("result.json"));
-  EXPECT_EQ(nlohmann::json::parse(content("page/result.json"))["world"], 2);
+  EXPECT_EQ(json_file("page/result.json")["world"], 2);
   const auto refused = run({"replay", rank0, "--against", small, "--out", "page"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_EQ(refused.errors, "--out: its page shows a replay; expected neither --against nor --scenario\n");

@@ -26,6 +26,13 @@ const std::string sparse =
     "64, nope_head_size: 32, rope_head_size: 32, value_head_size: 64, indexer: {heads: 4, head_size: 32, top_k: "
     "128}}}\n";
 
+// Products so large that collectives beside them take a share of their time that counts.
+const std::string wide = "model: {layers: 8, d_model: 4096, d_ff: 16384, heads: 32, kv_heads: 8, vocabulary: 16384}\n";
+const std::string wide_mixed =
+    "model: {layers: 8, d_model: 4096, heads: 32, kv_heads: 8, vocabulary: 16384, moe: {experts: 16, "
+    "experts_per_token: 2, d_ff: 4096}}\n";
+const std::string calibrated = "model_of_time: calibrated\n";
+
 std::string batch(int sequences) {
   return "batch: {sequences: " + std::to_string(sequences) + ", sequence_length: 512}\n";
 }
@@ -79,6 +86,16 @@ std::vector<SpaceCase> small_spaces() {
   cases.push_back({"Muon", dense + clusters[2] + batch(32) + times[1] + "training: {optimizer: muon}\n" + searches[0]});
   cases.push_back({"Muon on a torus", mixed + clusters[1] + batch(32) + times[0] +
                                           "training: {optimizer: muon, optimizer_barrier: false}\n" + searches[1]});
+  const std::string overlapping =
+      "search: {tensor: [2, 4], pipeline: [2, 4], zero: [1], recompute: none, microbatches: [8], schedules: "
+      "[interleaved, zb-h1, overlap-1f1b, dualpipe, dualpipe-v], chunks: 2}\n";
+  cases.push_back({"calibrated", wide + clusters[2] + batch(64) + calibrated + searches[0]});
+  cases.push_back({"calibrated, overlapping", wide + clusters[2] + batch(64) + calibrated + overlapping});
+  cases.push_back({"calibrated experts, overlapping", wide_mixed + clusters[2] + batch(64) + calibrated + overlapping});
+  cases.push_back({"calibrated, without a barrier", wide + clusters[2] + batch(64) + calibrated +
+                                                        "training: {optimizer_barrier: false}\n" + overlapping});
+  cases.push_back(
+      {"calibrated, wide experts, chunks", wide_mixed + clusters[2] + batch(64) + calibrated + searches[4]});
   cases.push_back({"chunks' weights ahead", deeper + clusters[0] + batch(32) + times[1] + ahead + searches[4]});
   return cases;
 }
@@ -98,6 +115,14 @@ std::vector<SpaceCase> wide_spaces() {
                                      schedules + "}\n"},
           {"calibrated kernels",
            deeper + "cluster: h100:1\n" + batch(64) + "model_of_time: calibrated\nsearch: {" + schedules + "}\n"},
+          {"calibrated, large products",
+           wide + "cluster: h100:2\n" + batch(128) + calibrated + "search: {context: [1, 2, 4], " + schedules + "}\n"},
+          {"calibrated, experts",
+           wide_mixed + "cluster: h100:2\n" + batch(128) + calibrated + "search: {" + schedules + "}\n"},
+          {"calibrated, no barrier", wide + "cluster: h100:2\n" + batch(128) + calibrated +
+                                         "training: {optimizer_barrier: false}\ncommunication: {collective_matmul: "
+                                         "true, updated_weights: ahead}\nsearch: {" +
+                                         schedules + "}\n"},
           {"no barrier", deeper + "cluster: h100:1\n" + batch(64) +
                              "training: {optimizer_barrier: false, step_overhead: 1 ms}\ncommunication: "
                              "{gradient_buckets: 25 MB, prefetch: 2}\nsearch: {" +

@@ -18,6 +18,46 @@ struct Sources {
 
 }  // namespace
 
+void tell_when(PassSummary& pass) {
+  struct Near {
+    bool after_input = false, after_compute = false, before_compute = false, before_output = false;
+  };
+  std::vector<Near> steps(pass.steps.size());
+  const auto on_stream = [&](std::int32_t step) {
+    return pass.steps[position_of(step)].collective < 0 && !pass.steps[position_of(step)].beside;
+  };
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const auto before : pass.steps[i].after) {
+      const auto near = before < 0 ? Near{true, false, false, false} : steps[position_of(before)];
+      steps[i].after_input = steps[i].after_input || near.after_input;
+      steps[i].after_compute = steps[i].after_compute || near.after_compute || (before >= 0 && on_stream(before));
+    }
+  }
+  for (const auto step : pass.output) {
+    if (step >= 0) steps[position_of(step)].before_output = true;
+  }
+  for (auto i = static_cast<std::int32_t>(steps.size()); i-- > 0;) {
+    const auto& later = steps[position_of(i)];
+    pass.computes = pass.computes || on_stream(i);
+    for (const auto before : pass.steps[position_of(i)].after) {
+      if (before < 0) continue;
+      auto& near = steps[position_of(before)];
+      near.before_compute = near.before_compute || later.before_compute || on_stream(i);
+      near.before_output = near.before_output || later.before_output;
+    }
+  }
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto& near = steps[i];
+    using enum PassSummary::When;
+    auto& when = pass.steps[i].when;
+    if (near.after_compute) {
+      when = near.before_compute ? between : near.before_output ? last : unknown;
+    } else {
+      when = near.after_input && near.before_compute ? first : unknown;
+    }
+  }
+}
+
 BlockPath path_of(const PassSummary& pass, std::span<const double> costs) {
   thread_local std::vector<Sources> ends;  // of each step
   ends.assign(pass.steps.size(), {});

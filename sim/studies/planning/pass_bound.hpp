@@ -50,18 +50,26 @@ struct BlockPath : PassPath {
 
 /// One pass of a block, or the part of a backward that a split schedule runs at a time.
 struct PassSummary {
+  /// What is certain about when a collective runs: after the input has arrived and before some compute of the pass;
+  /// after some compute and before some; after some compute and before the output.
+  enum class When : std::int8_t { unknown, first, between, last };
   struct Step {
     double compute = 0;               ///< seconds, if it computes
     std::int32_t collective = -1;     ///< which of its summary's collectives; -1: it computes
     bool beside = false;              ///< computes on a stream of its own
     bool weights = false;             ///< reads gathered weights
     std::vector<std::int32_t> after;  ///< steps of this list; -1: the input
+    When when = When::unknown;        ///< of a collective
   };
   std::vector<Step> steps;
   std::vector<std::int32_t> output;   ///< steps whose ends are handed on; -1: the input
   double compute = 0;                 ///< of all steps on the compute stream
   std::vector<std::int32_t> gathers;  ///< collectives of weights, one for each bucket: beside the path
+  bool computes = false;              ///< some step does, on the compute stream
 };
+
+/// Sets when the collectives of a pass run and whether it computes, as far as its steps and output tell.
+void tell_when(PassSummary& pass);
 
 /// `costs`: of its summary's collectives.
 [[nodiscard]] BlockPath path_of(const PassSummary& pass, std::span<const double> costs);

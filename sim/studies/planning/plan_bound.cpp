@@ -21,8 +21,14 @@ PlanBounds::VirtualStage PlanBounds::virtual_stage_of(const VirtualStageBlocks::
     stage.input_gradient = leads ? input_gradient : input_gradient.then(stage.input_gradient);
     stage.weight_gradient.free_free =
         (leads ? 0 : stage.weight_gradient.free_free) + kind.weight_gradient.path.free_free;
-    stage.forward_compute += passes.forward.compute;
-    stage.backward_compute += passes.backward.compute;
+    stage.forward_load = stage.forward_load.then({passes.forward.compute, kind.forward.streams});
+    stage.backward_load = PassLoad{passes.backward.compute, kind.backward.streams}.then(stage.backward_load);
+    stage.input_gradient_load =
+        PassLoad{passes.input_gradient.compute, kind.input_gradient.streams}.then(stage.input_gradient_load);
+    // Gradients of weights do not wait for each other.
+    stage.weight_gradient_load.compute += passes.weight_gradient.compute;
+    add(stage.weight_gradient_load.streams.between, kind.weight_gradient.streams.between);
+    add(stage.reduced_each, state.each);
     for (std::size_t axis = 0; axis < plan_axes.size(); ++axis) {
       stage.each[axis] += kind.each[axis] + state.each[axis];
       stage.once[axis] += state.once[axis];
@@ -45,8 +51,23 @@ PlanBounds::VirtualStage PlanBounds::virtual_stage_of(const VirtualStageBlocks::
     stage.kept += kept;
     stage.kept_for_weights += for_weights;
   }
+  // Nobody waits for the gradients of the model's input.
+  if (blocks.first == 0) stage.backward_load.streams.last = stage.input_gradient_load.streams.last = {};
   stage.sent = plan_.summary.kinds[position_of(order[position_of(blocks.first)])].sent;
   return stage;
+}
+
+BusyStreams PlanBounds::until_barrier(const VirtualStage& stage, bool split) {
+  auto backward = stage.backward_load.streams.all();
+  if (split) {  // some backwards may be whole
+    auto parts = stage.input_gradient_load.streams.all();
+    add(parts, stage.weight_gradient_load.streams.between);
+    backward = least(backward, parts);
+  }
+  auto busy = stage.forward_load.streams.all();
+  add(busy, backward);
+  add(busy, stage.reduced_each);
+  return busy;
 }
 
 const PlanBounds::VirtualStages& PlanBounds::virtual_stages(std::int32_t count) {
@@ -106,14 +127,15 @@ LowerBound PlanBounds::of(std::int32_t pipeline, std::int64_t microbatches, cons
   for (std::int32_t rank = 0; rank < pipeline; ++rank) {
     double begin = std::numeric_limits<double>::infinity(), work = 0, without_weights = 0, backwards = 0, compute = 0;
     std::int32_t lowest = stages.size();
-    BusyStreams busy{}, published{};
+    BusyStreams busy{}, published{}, gradients{};
     std::int64_t held = base.step.memory_overhead.value(), kept = 0;
     double update = 0;
     shape.for_each_virtual_stage_of(rank, [&](std::int32_t number, double count) {
       const auto& stage = stages.of(number);
       begin = std::min(begin, arrival_[number]);
       lowest = std::min(lowest, number);
-      compute += count * (stage.forward_compute + stage.backward_compute);
+      compute += count * (stage.forward_load.compute + stage.backward_load.compute);
+      const auto each = until_barrier(stage, split);
       if (schedule.overlaps) {
         // Both halves of a pair compute on one chip, and no two backwards overlap.
         backwards += count * (split ? std::min(stage.backward.free_free, stage.input_gradient.free_free)
@@ -129,6 +151,7 @@ LowerBound PlanBounds::of(std::int32_t pipeline, std::int64_t microbatches, cons
       }
       for (std::size_t axis = 0; axis < plan_axes.size(); ++axis) {
         busy[axis] += count * stage.each[axis] + stage.once[axis] + stage.published[axis];
+        gradients[axis] += count * each[axis] + stage.once[axis];
         if (!base.step.publish_ahead) published[axis] += stage.published[axis];
       }
       update += stage.update;
@@ -138,6 +161,7 @@ LowerBound PlanBounds::of(std::int32_t pipeline, std::int64_t microbatches, cons
     });
     if (schedule.overlaps) work = compute;
     const double end = begin + std::max(work, backwards);
+    before_barrier = std::max(before_barrier, begin + span(compute, gradients));
     if (split || schedule.overlaps) {
       // The last input gradient may hand on before its rank's other work, and weight gradients may all come later.
       before_barrier = std::max(before_barrier, end);
@@ -151,8 +175,7 @@ LowerBound PlanBounds::of(std::int32_t pipeline, std::int64_t microbatches, cons
     }
     if (one_chunk) before_barrier = std::max(before_barrier, reduced(stages.of(rank), end, split));
     after_barrier = std::max({after_barrier, update, *std::max_element(published.begin(), published.end())});
-    const double busiest = *std::max_element(busy.begin(), busy.end());
-    bound.seconds = std::max({bound.seconds, busiest, compute + space_.lost_beside_collectives() * busiest});
+    bound.seconds = std::max({bound.seconds, *std::max_element(busy.begin(), busy.end()), span(compute, busy)});
     bound.bytes = std::max(bound.bytes, held + kept);
   }
   if (base.step.optimizer_barrier) {

@@ -6,11 +6,12 @@
 /// stream, and after its last backward the stages before it still run theirs: fill + work + drain, on the worst rank.
 /// Gradients of the last microbatch are reduced one after the other; after the barrier updated weights are published
 /// likewise. Every communication stream is busy for the sum of what runs on it. Where collectives slow down the compute
-/// beside them to 1/s of its speed, a rank that computes for C seconds alone and has a stream that is busy for B gets
-/// (T - B) + B/s of compute done in a step of T, so that T is at least C + B (1 - 1/s). If these bounds do not prune a
+/// beside them to 1/s of its speed, a rank that computes for C seconds alone in a span of T in which a stream is busy
+/// for B gets (T - B) + B/s of compute done, so that T is at least C + B (1 - 1/s). If these bounds do not prune a
 /// plan, the longest path through all actions of the schedule is used, with each rank's actions one after the other.
 /// Memory: the sum of weights, optimizer state, everything kept of the microbatches that the schedule has in flight,
 /// and the gradients accumulated by then.
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -50,11 +51,19 @@ class PlanBounds {
   [[nodiscard]] LowerBound in_order(const ActionSequence& sequence, const ScheduleChoice& choice);
 
  private:
+  /// What a pass computes on the compute stream, alone, and for how long its collectives run.
+  struct PassLoad {
+    double compute = 0;
+    PassStreams streams;
+    [[nodiscard]] PassLoad then(const PassLoad& next) const {
+      return {compute + next.compute, streams.then(next.streams)};
+    }
+  };
   /// The blocks of one virtual stage, taken together.
   struct VirtualStage {
     PassPath forward, backward, input_gradient, weight_gradient;
-    double forward_compute = 0, backward_compute = 0;
-    BusyStreams each{}, once{}, published{};
+    PassLoad forward_load, backward_load, input_gradient_load, weight_gradient_load;
+    BusyStreams each{}, reduced_each{}, once{}, published{};
     double update = 0;
     std::int64_t held = 0, kept = 0, gradients = 0, sent = 0;
     std::int64_t kept_for_weights = 0;  ///< of what is kept, and what input gradients add to it
@@ -72,6 +81,13 @@ class PlanBounds {
   };
   [[nodiscard]] const VirtualStages& virtual_stages(std::int32_t count);
   [[nodiscard]] VirtualStage virtual_stage_of(const VirtualStageBlocks::Blocks& blocks) const;
+  /// For how long the passes and reductions of one microbatch occupy the streams, as far as they start after its input
+  /// has arrived and end before the optimizer's barrier.
+  [[nodiscard]] static BusyStreams until_barrier(const VirtualStage& stage, bool split);
+  /// The least time of a span in which so much is computed alone and the streams are so busy.
+  [[nodiscard]] double span(double compute, const BusyStreams& busy) const {
+    return compute + space_.lost_beside_collectives() * *std::max_element(busy.begin(), busy.end());
+  }
   /// Computes the time from the start of the step to the first microbatch's input on each virtual stage, and from each
   /// one's last backward to the end.
   void fill_and_drain(const VirtualStages& stages, const workloads::Schedule& schedule,

@@ -101,6 +101,7 @@ class PassesSummarizer {
     for (const int step : output) {
       if (known(step) >= -1) made.output.push_back(known(step));
     }
+    tell_when(made);
     made.gathers = listed(gathers, summary.collectives);
     return made;
   }

@@ -20,9 +20,10 @@ const PassesSummary& SummaryBook::passes(const PlanChoice& choice) {
   PlanChoice like = choice;
   like.degrees.data = smallest_factor(degrees.data);
   like.degrees.pipeline = 1;
-  like.zero = choice.zero == 3 ? 3 : 0;  // gathers weights or not
-  like.microbatches =
-      choice.microbatches > 1 && choice.zero < 2 ? 2 : 1;  // adds up gradients of weights, or reduces them every time
+  // Adds up gradients of weights, or reduces them every time; those of experts that no other rank has are added up.
+  const bool adds_up_of_experts = choice.zero >= 2 && degrees.data == 1 && degrees.expert > 1;
+  like.microbatches = choice.microbatches > 1 && (choice.zero < 2 || adds_up_of_experts) ? 2 : 1;
+  like.zero = choice.zero == 3 ? 3 : adds_up_of_experts && like.microbatches > 1 ? 2 : 0;  // gathers weights or not
   const auto summary_of = [&](std::int32_t zero) -> PassesSummary& {
     return passes_[{like.degrees, zero, like.recompute, sequences, like.microbatches}];
   };

@@ -28,6 +28,27 @@ struct Costed {
   }
 };
 
+PassStreams streams_of(const PassSummary& pass, const Costed& costed) {
+  PassStreams made;
+  made.computes = pass.computes;
+  for (const auto& step : pass.steps) {
+    if (step.collective < 0) continue;
+    switch (step.when) {
+      case PassSummary::When::unknown: break;
+      case PassSummary::When::first: costed.occupy(made.first, step.collective); break;
+      case PassSummary::When::between: costed.occupy(made.between, step.collective); break;
+      case PassSummary::When::last: costed.occupy(made.last, step.collective); break;
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+void add(BusyStreams& streams, const BusyStreams& more) {
+  for (std::size_t axis = 0; axis < streams.size(); ++axis) streams[axis] += more[axis];
+}
+
 BusyStreams least(const BusyStreams& one, const BusyStreams& other) {
   BusyStreams result;
   std::transform(one.begin(), one.end(), other.begin(), result.begin(),
@@ -35,7 +56,22 @@ BusyStreams least(const BusyStreams& one, const BusyStreams& other) {
   return result;
 }
 
-}  // namespace
+BusyStreams PassStreams::all() const {
+  auto streams = first;
+  add(streams, between);
+  add(streams, last);
+  return streams;
+}
+
+PassStreams PassStreams::then(const PassStreams& next) const {
+  if (!computes) return next;
+  if (!next.computes) return *this;
+  PassStreams made{first, between, next.last, true};
+  add(made.between, last);
+  add(made.between, next.first);
+  add(made.between, next.between);
+  return made;
+}
 
 void occupy(BusyStreams& streams, const PassSummary& pass, const CollectiveList& list, std::span<const double> costs) {
   const Costed costed{list.collectives, costs};
@@ -47,7 +83,7 @@ void occupy(BusyStreams& streams, const PassSummary& pass, const CollectiveList&
 TimedPasses timed(const PassesSummary& summary, std::span<const double> costs) {
   const Costed costed{summary.collectives, costs};
   const auto timed = [&](const PassSummary& pass) {
-    TimedPasses::Pass made{path_of(pass, costs), {0, costed.along_data(pass.gathers)}};
+    TimedPasses::Pass made{path_of(pass, costs), {0, costed.along_data(pass.gathers)}, streams_of(pass, costed)};
     for (const auto& gather : pass.gathers)
       made.gather.first = &gather == &pass.gathers.front() ? costs[position_of(gather)]
                                                            : std::min(made.gather.first, costs[position_of(gather)]);

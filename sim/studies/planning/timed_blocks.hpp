@@ -13,6 +13,17 @@ namespace lockstep::planning {
 /// Seconds for which the communication streams are busy, by axis.
 using BusyStreams = std::array<double, plan_axes.size()>;
 
+/// For how long the collectives of a pass occupy the streams, by what is certain about when they run.
+struct PassStreams {
+  BusyStreams first{}, between{}, last{};
+  bool computes = false;
+  [[nodiscard]] BusyStreams all() const;
+  /// This pass, followed by `next` on its output. A pass that does not compute changes nothing.
+  [[nodiscard]] PassStreams then(const PassStreams& next) const;
+};
+void add(BusyStreams& streams, const BusyStreams& more);
+[[nodiscard]] BusyStreams least(const BusyStreams& one, const BusyStreams& other);
+
 /// Times of the passes, by kind of block.
 struct TimedPasses {
   /// The weights of one pass of a block.
@@ -23,6 +34,7 @@ struct TimedPasses {
   struct Pass {
     BlockPath path;
     Gather gather;
+    PassStreams streams;
   };
   struct Kind {
     Pass forward, backward, input_gradient, weight_gradient;

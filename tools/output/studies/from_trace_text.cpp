@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/core/quantity_text.hpp"
-#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/studies/replay_text.hpp"
 
@@ -62,7 +62,7 @@ std::string from_trace_json(const from_trace::FromTrace& made, const std::string
                                {"traffic_bytes", row.traffic.value()}});
   }
   json["collectives"] = Json::parse(against_json(made.collectives, made.rank, file))["collectives"];
-  return json_lines(json);
+  return json_document(json);
 }
 
 }  // namespace lockstep::output

@@ -6,7 +6,7 @@
 
 #include "sim/core/counted.hpp"
 #include "sim/core/quantity_text.hpp"
-#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 
 namespace lockstep::output {
@@ -236,13 +236,13 @@ std::string against_json(const std::vector<replay::ComparedCollective>& rows, st
     json["guessed"] = job->guessed;
     json["missing"] = job->missing;
   }
-  return json_lines(json);
+  return json_document(json);
 }
 
 std::string replay_json(const workloads::RecordedJob& job, const replay::Replay& replay, const std::string& cluster) {
   const auto sum = total(replay);
   const auto error = error_of(replay.step, replay.recorded_step);
-  Json json = {{"format", job.format},
+  Json json = {{"file_format", job.format},
                {"cluster", cluster.empty() ? Json() : Json(cluster)},
                {"recorded_ranks", replay.ranks.size()},
                {"world", replay.world},
@@ -280,7 +280,7 @@ std::string replay_json(const workloads::RecordedJob& job, const replay::Replay&
                                       {"until_s", pause.at.value()},
                                       {"length_s", pause.length.value()}});
   }
-  return json_lines(json);
+  return json_document(json);
 }
 
 }  // namespace lockstep::output
