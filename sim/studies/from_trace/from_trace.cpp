@@ -131,6 +131,7 @@ class Making {
     }
     axis("data", degrees_.data);
     if (degrees_.shards_optimizer && degrees_.data > 1) keys_.set("parallel.zero", 1);
+    if (degrees_.shards_weights) keys_.set("parallel.zero", 3);
     if (degrees_.tensor > 1 && !degrees_.sequence_parallel) keys_.set("parallel.sequence_parallel", "false");
     for (const auto& reason : degrees_.reasons) say(reason);
   }

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "sim/studies/from_trace/recognised_experts.hpp"
 
@@ -144,6 +145,9 @@ class Recognising {
       if (made.expert == 1 || made.ranks() <= world || *ranks % made.expert != 0) continue;
       *ranks /= made.expert;
       say("Ranks with other experts are among the data-parallel ones.");
+      if (ranks == &made.data) continue;
+      made.shards_weights = true;  // over more ranks than one axis has
+      made.data *= std::exchange(made.fsdp, 1);
     }
     if (sends_ && made.pipeline == 1) {
       const auto others = made.ranks();

@@ -97,12 +97,12 @@ TEST(FromTrace, Experts) {
 }
 
 // A group with all-to-alls beside grouped products distributes the experts: four ranks with two experts each. Of the
-// eight ranks with FSDP they are some: fsdp 2 x expert 4.
+// eight ranks with FSDP they are some: weights are split over data 2 x expert 4, which is ZeRO-3.
 TEST(FromTrace, ExpertsOnSeveralRanks) {
   auto trace = with_experts();
   trace.expert_ranks = 4;
   const auto made = scenario_of(trace.json());
-  EXPECT_THAT(made.yaml, HasSubstr("parallel: {expert: 4, fsdp: 2}"));
+  EXPECT_THAT(made.yaml, HasSubstr("parallel: {data: 2, expert: 4, zero: 3}"));
   EXPECT_THAT(made.yaml, HasSubstr("moe: {experts: 8, experts_per_token: 2, d_ff: 512}"));
   EXPECT_THAT(made.reasons, Contains("The group of 4 ranks with all-to-alls is taken to distribute the experts."));
   double exchanged = 0, derived = 0;
