@@ -47,7 +47,7 @@ class MaxText {
     if (o_.find("base_emb_dim") == nullptr && name != nullptr && name->text() != "default") {
       const auto model = model_called(name->text());
       if (model.empty())
-        return o_.problem(*name, quoted(name->text()) + " is not a model that Lockstep knows",
+        return o_.problem(*name, in_quotes(name->text()) + " is not a model that Lockstep knows",
                           "--model with a config.json or a name of lockstep list models");
       d_.set("model", model, *name);
       recipe_.layers = layers_of(model);
