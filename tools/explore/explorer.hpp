@@ -34,7 +34,8 @@ class Explorer {
   /// `request`: {"text": a scenario's YAML or null for the starting point, "changes": {control: value}, "pinned":
   /// {"text", "changes"} or null}. The answer: {"document": the panels as the page of reports packs them, "controls",
   /// "text": the changed scenario, "command", "wall_s"}, or {"problems": [{"key", "line", "column", "what",
-  /// "expected"}]}, or {"failure": text}. Never throws for what a request holds.
+  /// "expected"}], "text"}, or {"failure": text}. With "plan": true the answer is {"plan": text}, the fastest split
+  /// found. Never throws for what a request holds.
   [[nodiscard]] Json answer(const Json& request);
 
  private:
@@ -47,6 +48,9 @@ class Explorer {
     std::string text, command;
   };
 
+  /// A scenario's text split as the fastest plan does that a short search finds: {"plan": text}, or problems.
+  [[nodiscard]] Json fastest_plan(const std::string& text);
+  [[nodiscard]] std::string text_of(const Json& part) const;
   [[nodiscard]] std::shared_ptr<const Step> step_of(const Json& part);
   [[nodiscard]] Step simulated(const Json& part);
 

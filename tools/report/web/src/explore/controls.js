@@ -6,7 +6,7 @@ const stepped = (value, up, least) => Math.max(least, up ? value * 2 : Math.floo
 
 function numberField(control, change) {
   const input = element("input", { type: "number", min: control.least, step: 1, value: control.value, id: `control-${control.key}`,
-    onchange: () => Number.isInteger(input.valueAsNumber) && change(control.key, input.valueAsNumber) });
+    onchange: () => change(control.key, Number.isInteger(input.valueAsNumber) ? input.valueAsNumber : input.value) });
   const button = (text, up) => element("button", { type: "button", "aria-label": `${control.label} ${up ? "twice" : "half"}`,
     onclick: () => { input.value = stepped(input.valueAsNumber || control.value, up, control.least); change(control.key, input.valueAsNumber); } }, text);
   return element("span", { class: "stepped" }, button("−", false), input, button("+", true));
