@@ -153,6 +153,38 @@ class Mistakes(unittest.TestCase):
             os.environ["LOCKSTEP"] = kept
 
 
+class Schema(unittest.TestCase):
+    """`lockstep schema` takes every scenario of the tree and refuses keys and words that there are not."""
+
+    def setUp(self):
+        try:
+            import jsonschema
+            import yaml
+        except ImportError:
+            self.skipTest("jsonschema or yaml is not installed")
+        done = subprocess.run([os.environ["LOCKSTEP"], "schema"], capture_output=True, check=True)
+        self.check = jsonschema.Draft202012Validator(json.loads(done.stdout)).iter_errors
+        self.load = yaml.safe_load
+
+    def problems(self, scenario):
+        return [error.message for error in self.check(scenario)]
+
+    def test_it_takes_what_the_program_takes(self):
+        for file in sorted((ROOT / "scenarios").rglob("*.yaml")):
+            with self.subTest(file=str(file)):
+                scenario = self.load(file.read_text())
+                scenario.pop("sweep", None)
+                self.assertEqual(self.problems(scenario), [])
+
+    def test_it_refuses_unknown_keys_and_words(self):
+        scenario = {"format": 1, **DICT}
+        self.assertEqual(self.problems(scenario), [])
+        self.assertTrue(self.problems({**scenario, "bacth": {}}))
+        self.assertTrue(self.problems({**scenario, "parallel": {"dta": 64}}))
+        self.assertTrue(self.problems({**scenario, "training": {"optimizer": "adma"}}))
+        self.assertTrue(self.problems({**scenario, "batch": {"sequences": "many"}}))
+
+
 class Shown(unittest.TestCase):
     """Notebooks and files."""
 

@@ -5,10 +5,7 @@
 
 #include "sim/core/errors.hpp"
 #include "sim/core/yaml_text.hpp"
-#include "sim/simulate.hpp"
 #include "tools/explore/controls.hpp"
-#include "tools/output/results/result_json.hpp"
-#include "tools/output/results/scenario_inputs.hpp"
 #include "tools/report/explore_report.hpp"
 
 namespace lockstep::explore {
@@ -62,7 +59,7 @@ bool is_part(const Json& part) {
 
 Explorer::Explorer(StartingPoint start, spdlog::logger& log) : start_(std::move(start)), log_(log) {}
 
-std::shared_ptr<const Explorer::Step> Explorer::simulated(const Json& part, const std::string& name) {
+Explorer::Step Explorer::simulated(const Json& part) {
   const bool own_text = part.contains("text") && part["text"].is_string();
   const auto text = own_text ? part["text"].get<std::string>() : start_.text;
   const auto changes = part.value("changes", Json::object());
@@ -77,7 +74,7 @@ std::shared_ptr<const Explorer::Step> Explorer::simulated(const Json& part, cons
     const auto base = read({});
     overrides = overrides_of(changes, base, degrees_of(preparation::prepare(base, machines_)), root);
   }
-  const auto scenario = read(overrides);
+  auto scenario = read(overrides);
   auto changed = root;
   for (const auto& key : overrides) changed = changed.with_override(key.path, key.value);
 
@@ -85,24 +82,22 @@ std::shared_ptr<const Explorer::Step> Explorer::simulated(const Json& part, cons
   options.engine = engine::EngineKind::max_min;  // SimGrid runs once in a process
   options.record_phases = true;
   options.most_operations = most_operations;
-  const auto simulation = simulate(scenario, options, log_, machines_);
-  auto step = std::make_shared<Step>();
-  step->compared = output::read_compared(name, output::inputs_of(scenario, simulation.preparation),
-                                         result_json(scenario, simulation, output::WallTimes::hidden));
-  step->timeline = report::packed_timeline(name, simulation);
-  step->controls = controls_of(scenario, degrees_of(simulation.preparation), changed);
-  step->text = document_text(changed);
-  step->command = own_text ? "lockstep run -" : command_text(start_.arguments, overrides);
-  step->alone = std::make_shared<const std::string>(report::explored_step(scenario, simulation));
-  return step;
+  auto simulation = simulate(scenario, options, log_, machines_);
+  auto controls = controls_of(scenario, degrees_of(simulation.preparation), changed);
+  return {"",
+          std::move(scenario),
+          std::move(simulation),
+          std::move(controls),
+          document_text(changed),
+          own_text ? "lockstep run -" : command_text(start_.arguments, overrides)};
 }
 
-std::shared_ptr<const Explorer::Step> Explorer::step_of(const Json& part, const std::string& name) {
-  const auto key = name + '\n' + part.dump();
+std::shared_ptr<const Explorer::Step> Explorer::step_of(const Json& part) {
+  auto key = part.dump();
   const auto known = std::find_if(steps_.begin(), steps_.end(), [&](const auto& step) { return step->key == key; });
   if (known != steps_.end()) return *known;
-  auto step = std::make_shared<Step>(*simulated(part, name));
-  step->key = key;
+  auto step = std::make_shared<Step>(simulated(part));
+  step->key = std::move(key);
   steps_.push_front(step);
   if (steps_.size() > kept_steps) steps_.pop_back();
   return step;
@@ -116,15 +111,17 @@ Json Explorer::answer(const Json& request) {
       return one_problem("this is no request of the page", "a map of text, changes and pinned");
     Json part{{"text", request.value("text", Json())}, {"changes", request.value("changes", Json::object())}};
     const bool pinned = request.contains("pinned") && request["pinned"].is_object();
-    const auto step = step_of(part, pinned ? "now" : start_.name);
+    const auto step = step_of(part);
     Json answer{{"controls", step->controls}, {"text", step->text}, {"command", step->command}};
-    answer["document"] = pinned ? [&] {
+    if (pinned) {
       const auto& given = request["pinned"];
-      const auto before = step_of({{"text", given.value("text", Json())}, {"changes", given.value("changes", Json::object())}},
-                                  "pinned");
-      return report::explored_pair(before->compared, before->timeline, step->compared, step->timeline);
-    }()
-                                : *step->alone;
+      const auto before =
+          step_of({{"text", given.value("text", Json())}, {"changes", given.value("changes", Json::object())}});
+      answer["document"] =
+          report::explored_pair({before->scenario, before->simulation}, {step->scenario, step->simulation});
+    } else {
+      answer["document"] = report::explored_step({step->scenario, step->simulation});
+    }
     answer["wall_s"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return answer;
   } catch (const ConfigError& error) {

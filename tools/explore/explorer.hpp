@@ -8,7 +8,7 @@
 
 #include "sim/preparation/known_machines.hpp"
 #include "sim/scenario/scenario_of_document.hpp"
-#include "tools/output/results/scenario_comparison.hpp"
+#include "sim/simulate.hpp"
 
 namespace spdlog {
 class logger;
@@ -38,18 +38,17 @@ class Explorer {
   [[nodiscard]] Json answer(const Json& request);
 
  private:
-  /// A step that has been simulated, as comparisons need it.
+  /// A step that has been simulated.
   struct Step {
     std::string key;  ///< the request's part
-    output::ComparedScenario compared;
-    std::string timeline;  ///< packed
+    scenario::Scenario scenario;
+    Simulation simulation;
     Json controls;
     std::string text, command;
-    std::shared_ptr<const std::string> alone;  ///< the document of this step alone
   };
 
-  [[nodiscard]] std::shared_ptr<const Step> step_of(const Json& part, const std::string& name);
-  [[nodiscard]] std::shared_ptr<const Step> simulated(const Json& part, const std::string& name);
+  [[nodiscard]] std::shared_ptr<const Step> step_of(const Json& part);
+  [[nodiscard]] Step simulated(const Json& part);
 
   StartingPoint start_;
   spdlog::logger& log_;

@@ -4,6 +4,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tools/report/report_data.hpp"
@@ -49,7 +50,7 @@ class TimelineWriter {
   std::uint64_t word(const std::string& text);
 
   ReportData& data_;
-  std::map<std::string, std::uint64_t> words_{{"", 0}};
+  std::unordered_map<std::string, std::uint64_t> words_{{"", 0}};
   std::vector<std::string> word_list_{""};
   std::map<std::string, std::vector<std::uint64_t>> columns_{{"before", {}}};
   std::map<double, std::uint64_t> flops_;  ///< few: an operation has those of its layer
