@@ -39,7 +39,7 @@ const std::string kineto = "tests/data/traces/kineto_rank0.json tests/data/trace
 
 struct Documented {
   std::string heading;                ///< of the page
-  std::vector<std::string> commands;  ///< that print such documents
+  std::vector<std::string> commands;  ///< that print such documents with --json -, which is added
 };
 const std::vector<Documented> documented{
     {"run", {"lockstep run " + hashed, "lockstep run --sensitivity " + hashed, "lockstep run " + mixed}},
@@ -65,7 +65,7 @@ const std::vector<Documented> documented{
       "lockstep collective all_gather --cluster tpu-v5p:4x4x4 --group x --bytes 1MiB"}},
     {"collective --trace",
      {"lockstep collective all_reduce --cluster h100:4 --group node --bytes 1MiB --trace $TMP/links.json --json "
-      "$TMP/all.json >$TMP/text && cat $TMP/links.json #"}},
+      "$TMP/all.json >$TMP/text && cat $TMP/links.json #"}},  // its document is that file
     {"model",
      {"lockstep model deepseek-v3", "lockstep model tests/data/hf_configs/Qwen__Qwen3-Next-80B-A3B-Instruct.json"}},
     {"validate", {"lockstep validate tests/docs/my_steps.csv"}},
