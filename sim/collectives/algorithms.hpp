@@ -18,6 +18,8 @@ namespace lockstep::collectives::network {
 inline constexpr std::int64_t most_listed_pairs = 350'000;
 /// 400 MB of links, and some seconds, for all groups together.
 inline constexpr std::int64_t most_pairs_in_all = 4'000'000;
+/// Two seconds, of pairs in all groups whose links are counted one by one: all of 4,096 members.
+inline constexpr std::int64_t most_counted_pairs = 17'000'000;
 
 /// Whether every route between members leads through switches or over a link of their own, as in nodes, or with one
 /// chip of each torus.

@@ -16,24 +16,43 @@ std::int64_t pairs_of_group(const GroupStructure& groups) {
   return std::int64_t{groups.members} * (groups.members - 1);
 }
 
-/// Where members share units, many groups with many pairs leave them to the hierarchical all-to-all.
+/// Few enough to list. Of members that share units, pairs beyond that are counted, or left to the hierarchical
+/// all-to-all.
 bool few_pairs(const GroupStructure& groups) {
   const bool in_units = groups.units > 1 && groups.local > 1;
   return pairs_of_group(groups) <= most_listed_pairs &&
          (!in_units || groups.groups * pairs_of_group(groups) <= most_pairs_in_all);
 }
 
-/// Slots of an exchange whose pairs are counted by switch: one for links that all N - 1 transfers of a member cross,
-/// then one for each power of two, of which other numbers of transfers are the sums.
-constexpr SlotId own_ways = slot_count, first_power = own_ways + 1, power_slots = 40;
+/// Where chips reach their NIC and each other over the same ports, transfers of a unit and those between units move in
+/// step, so that neither takes from a full link what the other needs on it. A NIC's incast slows only the latter.
+bool in_step(const topologies::Cluster& cluster, const GroupStructure& groups) {
+  const auto* node = cluster.node_spec();
+  return node != nullptr && node->scale_up == topologies::NodeSpec::ScaleUp::pcie && groups.incast_slowdown == 1;
+}
 
-/// Too many pairs to list, of members in units of their own on one sprayed network: exchange_by_switch counts them.
-bool by_switch(const topologies::Cluster& cluster, const GroupStructure& groups) {
+/// Slots of an exchange whose pairs are counted: one for links that all of a member's transfers to other units cross,
+/// then one for each power of two, of which other numbers of transfers are the sums, or, where counts are no sums of a
+/// few, one for parts of a member's transfers: links are listed once for each part, so that counts are rounded by at
+/// most 1 / (2 * parts_of_member) of a member's.
+constexpr SlotId own_ways = slot_count, parts = own_ways + 1, first_power = parts + 1, power_slots = 40;
+constexpr int parts_of_member = 256;
+
+/// Transfers of a member to other units.
+int to_other_units(const GroupStructure& groups) { return groups.members - groups.local; }
+
+/// Too many pairs between units to list, all of one network: exchange_by_switch counts them, by switch on sprayed
+/// networks, otherwise one by one.
+bool counted(const topologies::Cluster& cluster, const GroupStructure& groups) {
   const auto* fabric = cluster.fabric_spec();
-  return groups.groups * pairs_of_group(groups) > most_listed_pairs && groups.units > 1 && groups.local == 1 &&
-         fabric != nullptr && cluster.axes().front().name != "hall" &&
-         (fabric->routing == topologies::FabricRouting::spray ||
-          std::holds_alternative<topologies::Crossbar>(fabric->kind));
+  if (fabric == nullptr || cluster.axes().front().name == "hall" || groups.units == 1 || groups.local == 0)
+    return false;
+  const std::int64_t pairs = groups.groups * pairs_of_group(groups);
+  const bool sprayed =
+      fabric->routing == topologies::FabricRouting::spray || std::holds_alternative<topologies::Crossbar>(fabric->kind);
+  if (groups.local == 1 && sprayed) return pairs > most_listed_pairs;
+  return !few_pairs(groups) && !in_step(cluster, groups) &&
+         (pairs <= most_counted_pairs || (sprayed && groups.own_ways));
 }
 
 /// Members with a way of their own to and from one switch, and nothing else between them: N - 1 transfers cross either
@@ -43,13 +62,6 @@ bool next_stands_for_all(const topologies::Cluster& cluster, const GroupStructur
   const auto* node = cluster.node_spec();
   return !few_pairs(groups) && groups.units == 1 && node != nullptr &&
          node->scale_up == topologies::NodeSpec::ScaleUp::network_switch;
-}
-
-/// Where chips reach their NIC and each other over the same ports, transfers of a unit and those between units move in
-/// step, so that neither takes from a full link what the other needs on it. A NIC's incast slows only the latter.
-bool in_step(const topologies::Cluster& cluster, const GroupStructure& groups) {
-  const auto* node = cluster.node_spec();
-  return node != nullptr && node->scale_up == topologies::NodeSpec::ScaleUp::pcie && groups.incast_slowdown == 1;
 }
 
 Seconds one_step(const GroupStructure& groups, const topologies::Protocol& protocol) {
@@ -71,7 +83,7 @@ class Direct final : public CollectiveAlgorithm {
     switch (kind) {
       case workloads::CollectiveKind::all_to_all:
         return few_pairs(groups) || groups.local == 0 ||  // nothing else serves irregular groups
-               next_stands_for_all(cluster, groups) || by_switch(cluster, groups);
+               next_stands_for_all(cluster, groups) || counted(cluster, groups);
       case workloads::CollectiveKind::all_gather:
       case workloads::CollectiveKind::reduce_scatter:
       case workloads::CollectiveKind::all_reduce: return few_pairs(groups) && !only_all_to_all_;
@@ -83,12 +95,12 @@ class Direct final : public CollectiveAlgorithm {
   }
 
   std::int32_t slots(const topologies::Cluster& cluster, const GroupStructure& groups) const override {
-    return slot_count + (by_switch(cluster, groups) ? 1 + power_slots : 0);
+    return slot_count + (counted(cluster, groups) ? 2 + power_slots : 0);
   }
 
   std::vector<Flow> flows(const topologies::Cluster& cluster, const NetworkGroup& group,
                           const GroupStructure& groups) const override {
-    if (by_switch(cluster, groups)) return flows_by_switch(cluster, group);
+    if (counted(cluster, groups)) return counted_flows(cluster, group, to_other_units(groups));
     Flow inside{inside_units, {}}, between{between_units, {}};
     const bool one_flow = groups.units > 1 && in_step(cluster, groups);
     const auto add = [&](topologies::DeviceId from, topologies::DeviceId to) {
@@ -118,8 +130,9 @@ class Direct final : public CollectiveAlgorithm {
     Phase exchange{step, Indexed<SlotId, double>(slots(cluster, groups), to_each)};
     for (SlotId slot = between_units; slot < exchange.slot_bytes.count(); ++slot)
       exchange.slot_bytes[slot] *= groups.incast_slowdown;
-    if (by_switch(cluster, groups)) {
-      exchange.slot_bytes[own_ways] *= groups.members - 1;
+    if (counted(cluster, groups)) {
+      exchange.slot_bytes[own_ways] *= to_other_units(groups);
+      exchange.slot_bytes[parts] *= static_cast<double>(to_other_units(groups)) / parts_of_member;
       for (SlotId slot = first_power; slot < exchange.slot_bytes.count(); ++slot)
         exchange.slot_bytes[slot] = std::ldexp(exchange.slot_bytes[slot], slot - first_power);
     }
@@ -129,9 +142,23 @@ class Direct final : public CollectiveAlgorithm {
   }
 
  private:
-  static std::vector<Flow> flows_by_switch(const topologies::Cluster& cluster, const NetworkGroup& group) {
-    auto crossings = exchange_by_switch(cluster, group.members);
-    std::vector<Flow> flows{{own_ways, std::move(crossings.own)}};
+  static std::vector<Flow> counted_flows(const topologies::Cluster& cluster, const NetworkGroup& group, int of_member) {
+    Flow inside{inside_units, {}};
+    for (const auto& unit : group.units) {
+      for (const auto from : unit) {
+        for (const auto to : unit) append_route(cluster, from, to, inside.links);
+      }
+    }
+    auto crossings = exchange_by_switch(cluster, group.units);
+    std::vector<Flow> flows{std::move(inside), {own_ways, std::move(crossings.own)}};
+    if (flows.back().links.empty()) {
+      Flow& rounded = flows.emplace_back(Flow{parts, {}});
+      for (const auto& [link, times] : crossings.shared) {
+        const auto listed = (times * parts_of_member + of_member / 2) / of_member;
+        rounded.links.insert(rounded.links.end(), position_of(listed), link);
+      }
+      crossings.shared.clear();
+    }
     for (SlotId power = 0; power < power_slots; ++power) {
       auto& flow = flows.emplace_back(Flow{first_power + power, {}});
       for (const auto& [link, times] : crossings.shared) {

@@ -53,132 +53,205 @@ std::optional<Route> middle(const topologies::Cluster& cluster, DeviceId from, D
   return Route(route.begin() + std::ssize(first.out), route.end() - std::ssize(last.in));
 }
 
+/// A member by its number: unit by unit, `local` in each.
+using Member = std::size_t;
 /// Members by their first switch.
-using BySwitch = std::map<NodeId, std::vector<std::size_t>>;
+using BySwitch = std::map<NodeId, std::vector<Member>>;
 
-/// What lies between the ends of a member and those of another one.
-class Middles {
+class Exchange {
  public:
-  Middles(const topologies::Cluster& cluster, const std::vector<DeviceId>& members, const std::vector<Ends>& ends)
-      : cluster_(cluster), members_(members), ends_(ends) {}
-  std::optional<Route> operator()(std::size_t from, std::size_t to) const {
-    return middle(cluster_, members_[from], members_[to], ends_[from], ends_[to]);
+  Exchange(const topologies::Cluster& cluster, const MembersByUnit& units)
+      : cluster_(cluster), local_(units.front().size()) {
+    for (const auto& unit : units) members_.insert(members_.end(), unit.begin(), unit.end());
+  }
+
+  /// Nothing if routes depend on more than the members' switches, as round a missing link.
+  std::optional<ExchangeCrossings> by_switch() {
+    if (!find_ends()) return std::nullopt;
+    ExchangeCrossings crossings;
+    BySwitch below;
+    for (Member i = 0; i < members_.size(); ++i) {
+      const auto& [to_switch, from_switch, out, in] = ends_[i];
+      below[to_switch].push_back(i);
+      crossings.own.insert(crossings.own.end(), out.begin(), out.end());
+      crossings.own.insert(crossings.own.end(), in.begin(), in.end());
+    }
+    if (!alike_below_switches(below)) return std::nullopt;
+    const bool counted =
+        is_tree() ? count_in_a_tree(below, crossings.shared) : count_pairs_of_switches(below, crossings.shared);
+    if (!counted) return std::nullopt;
+    return crossings;
+  }
+
+  [[nodiscard]] Crossings one_by_one() const {
+    Indexed<LinkId, std::int64_t> times(cluster_.links(), 0);
+    for (Member from = 0; from < members_.size(); ++from) {
+      for (Member to = 0; to < members_.size(); ++to) {
+        if (unit_of(from) == unit_of(to)) continue;
+        for (const auto link : cluster_.routes(members_[from], members_[to])) ++times[link];
+      }
+    }
+    Crossings crossings;
+    for (const auto link : times.ids()) {
+      if (times[link] > 0) crossings.emplace_hint(crossings.end(), link, times[link]);
+    }
+    return crossings;
   }
 
  private:
+  [[nodiscard]] std::size_t unit_of(Member member) const { return member / local_; }
+
+  /// The first of some members that is not of this one's unit; nothing: all are.
+  [[nodiscard]] std::optional<Member> of_another_unit(Member member, const std::vector<Member>& among) const {
+    const auto found =
+        std::find_if(among.begin(), among.end(), [&](Member other) { return unit_of(other) != unit_of(member); });
+    return found == among.end() ? std::nullopt : std::optional(*found);
+  }
+
+  /// What lies between the ends of a member and those of another one.
+  [[nodiscard]] std::optional<Route> between(Member from, Member to) const {
+    return middle(cluster_, members_[from], members_[to], ends_[from], ends_[to]);
+  }
+
+  /// False if some member has no way out or in.
+  bool find_ends() {
+    ends_.resize(members_.size());
+    for (Member i = 0; i < members_.size(); ++i) {
+      const auto next = (i + local_) % members_.size();
+      const auto route = cluster_.route(members_[i], members_[next]);
+      ends_[i].out = way_out(cluster_, route);
+      ends_[next].in = way_in(cluster_, route);
+      if (ends_[i].out.empty() || ends_[next].in.empty()) return false;
+      ends_[i].to_switch = cluster_.link(ends_[i].out.back()).to;
+      ends_[next].from_switch = cluster_.link(ends_[next].in.front()).from;
+    }
+    return std::all_of(ends_.begin(), ends_.end(), [](const Ends& end) { return end.to_switch == end.from_switch; });
+  }
+
+  /// A member of another unit, of the next switch that has one, of its own switch last; nothing: it has none to send
+  /// to.
+  [[nodiscard]] std::optional<Member> of_the_next_switch(Member member, const BySwitch& below,
+                                                         BySwitch::const_iterator here) const {
+    auto there = here;
+    do {
+      there = std::next(there) == below.end() ? below.begin() : std::next(there);
+      if (const auto other = of_another_unit(member, there->second)) return other;
+    } while (there != here);
+    return std::nullopt;
+  }
+
+  /// Whether each member's routes are those of its switch's first one; a link of one member alone may be missing.
+  [[nodiscard]] bool alike_below_switches(const BySwitch& below) const {
+    for (auto here = below.begin(); here != below.end(); ++here) {
+      for (const auto member : here->second) {
+        const auto other = of_the_next_switch(member, below, here);
+        if (!other) continue;
+        const auto out = between(member, *other), in = between(*other, member);
+        if (!out || !in) return false;
+        const auto first = of_another_unit(*other, here->second);
+        if (out != between(*first, *other) || in != between(*other, *first)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Sprayed switches of such networks are joined by a tree: of each tier one switch stands for all.
+  [[nodiscard]] bool is_tree() const {
+    const auto& kind = cluster_.fabric_spec()->kind;
+    return std::holds_alternative<topologies::FatTree>(kind) || std::holds_alternative<topologies::RailOptimised>(kind);
+  }
+
+  /// With k of n members on one side of a link of a tree, k (n - k) transfers cross it each way, less those between
+  /// members of one unit: k' (g - k') for each unit of g with k' beyond the link. Seen from one switch, the members
+  /// beyond a link are those whose ways to and from that switch cross it.
+  bool count_in_a_tree(const BySwitch& below, Crossings& crossings) const {
+    const auto& root = below.begin()->second;
+    std::map<LinkId, std::map<std::size_t, std::int64_t>> beyond;  // by unit
+    for (auto here = std::next(below.begin()); here != below.end(); ++here) {
+      const auto ends = pair_of_switches(here->second, root);
+      if (!ends) return false;
+      for (const auto& links : {between(ends->first, ends->second), between(ends->second, ends->first)}) {
+        if (!links) return false;
+        for (const auto link : *links) {
+          auto& units = beyond[link];
+          for (const auto member : here->second) ++units[unit_of(member)];
+        }
+      }
+    }
+    for (const auto& [link, units] : beyond) {
+      std::int64_t count = 0, of_one_unit = 0;
+      for (const auto& [unit, members] : units) {
+        count += members;
+        of_one_unit += members * (static_cast<std::int64_t>(local_) - members);
+      }
+      if (const auto times = count * (std::ssize(members_) - count) - of_one_unit; times > 0) crossings[link] += times;
+    }
+    return true;
+  }
+
+  bool count_pairs_of_switches(const BySwitch& below, Crossings& crossings) const {
+    if (below.size() > most_switches) return false;
+    for (const auto& [here, senders] : below) {
+      std::map<std::size_t, std::int64_t> of_unit;
+      for (const auto member : senders) ++of_unit[unit_of(member)];
+      for (const auto& [there, receivers] : below) {
+        if (here == there) continue;
+        const auto ends = pair_of_switches(senders, receivers);
+        if (!ends) continue;
+        const auto links = between(ends->first, ends->second);
+        if (!links) return false;
+        std::int64_t pairs = std::ssize(senders) * std::ssize(receivers);
+        for (const auto member : receivers) {
+          if (const auto own = of_unit.find(unit_of(member)); own != of_unit.end()) pairs -= own->second;
+        }
+        for (const auto link : *links) crossings[link] += pairs;
+      }
+    }
+    return true;
+  }
+
+  /// A sender and a receiver of different units; nothing: there is one unit only.
+  [[nodiscard]] std::optional<std::pair<Member, Member>> pair_of_switches(const std::vector<Member>& senders,
+                                                                          const std::vector<Member>& receivers) const {
+    for (const auto sender : senders) {
+      if (const auto receiver = of_another_unit(sender, receivers)) return std::pair(sender, *receiver);
+    }
+    return std::nullopt;
+  }
+
   const topologies::Cluster& cluster_;
-  const std::vector<DeviceId>& members_;
-  const std::vector<Ends>& ends_;
+  std::size_t local_;
+  std::vector<DeviceId> members_;
+  std::vector<Ends> ends_;
 };
-
-/// Nothing if some member has no way out or in of its own.
-std::optional<std::vector<Ends>> ends_of(const topologies::Cluster& cluster, const std::vector<DeviceId>& members) {
-  std::vector<Ends> ends(members.size());
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const auto next = (i + 1) % members.size();
-    const auto route = cluster.route(members[i], members[next]);
-    ends[i].out = way_out(cluster, route);
-    ends[next].in = way_in(cluster, route);
-    if (ends[i].out.empty() || ends[next].in.empty()) return std::nullopt;
-    ends[i].to_switch = cluster.link(ends[i].out.back()).to;
-    ends[next].from_switch = cluster.link(ends[next].in.front()).from;
-  }
-  for (const auto& end : ends) {
-    if (end.to_switch != end.from_switch) return std::nullopt;
-  }
-  return ends;
-}
-
-/// Whether each member's routes are those of its switch's first one; a link of one member alone may be missing.
-bool alike_below_switches(const BySwitch& below, const Middles& between) {
-  for (auto here = below.begin(); here != below.end(); ++here) {
-    const auto after = std::next(here) == below.end() ? below.begin() : std::next(here);
-    const auto first = here->second.front();
-    const auto other = after == here ? here->second.back() : after->second.front();
-    for (const auto member : here->second) {
-      if (member == other || first == other) continue;
-      if (between(member, other) != between(first, other) || between(other, member) != between(other, first))
-        return false;
-    }
-  }
-  return true;
-}
-
-/// Sprayed switches of such networks are joined by a tree: of each tier one switch stands for all.
-bool is_tree(const topologies::Cluster& cluster) {
-  const auto& kind = cluster.fabric_spec()->kind;
-  return std::holds_alternative<topologies::FatTree>(kind) || std::holds_alternative<topologies::RailOptimised>(kind);
-}
-
-/// In a tree with k of n members on one side of a link, k (n - k) transfers cross it each way. Seen from one switch,
-/// the members beyond a link are those whose ways to and from that switch cross it.
-bool count_in_a_tree(const BySwitch& below, const Middles& between, std::int64_t members, Crossings& crossings) {
-  const auto root = below.begin()->second.front();
-  Crossings beyond;
-  for (auto here = std::next(below.begin()); here != below.end(); ++here) {
-    for (const auto& links : {between(here->second.front(), root), between(root, here->second.front())}) {
-      if (!links) return false;
-      for (const auto link : *links) beyond[link] += std::ssize(here->second);
-    }
-  }
-  for (const auto& [link, count] : beyond) crossings[link] += count * (members - count);
-  return true;
-}
-
-bool count_pairs_of_switches(const BySwitch& below, const Middles& between, Crossings& crossings) {
-  if (below.size() > most_switches) return false;
-  for (const auto& [here, senders] : below) {
-    for (const auto& [there, receivers] : below) {
-      if (here == there) continue;
-      const auto links = between(senders.front(), receivers.front());
-      if (!links) return false;
-      for (const auto link : *links) crossings[link] += std::ssize(senders) * std::ssize(receivers);
-    }
-  }
-  return true;
-}
-
-/// Nothing if routes depend on more than the members' switches, as round a missing link.
-std::optional<ExchangeCrossings> by_switch(const topologies::Cluster& cluster, const std::vector<DeviceId>& members) {
-  const auto ends = ends_of(cluster, members);
-  if (!ends) return std::nullopt;
-  ExchangeCrossings crossings;
-  BySwitch below;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    const auto& [to_switch, from_switch, out, in] = (*ends)[i];
-    below[to_switch].push_back(i);
-    crossings.own.insert(crossings.own.end(), out.begin(), out.end());
-    crossings.own.insert(crossings.own.end(), in.begin(), in.end());
-  }
-  const Middles between(cluster, members, *ends);
-  const bool counted = alike_below_switches(below, between) &&
-                       (is_tree(cluster) ? count_in_a_tree(below, between, std::ssize(members), crossings.shared)
-                                         : count_pairs_of_switches(below, between, crossings.shared));
-  if (!counted) return std::nullopt;
-  return crossings;
-}
-
-Crossings one_by_one(const topologies::Cluster& cluster, const std::vector<DeviceId>& members) {
-  Crossings crossings;
-  for (const auto from : members) {
-    for (const auto to : members) {
-      if (from == to) continue;
-      for (const auto link : cluster.routes(from, to)) ++crossings[link];
-    }
-  }
-  return crossings;
-}
 
 }  // namespace
 
-ExchangeCrossings exchange_by_switch(const topologies::Cluster& cluster, const std::vector<DeviceId>& members) {
+bool has_own_ways(const topologies::Cluster& cluster, const MembersByUnit& units) {
+  const auto& here = units.front();
+  const auto& there = units[1];
+  for (const auto member : here) {
+    Route out, in;
+    for (const auto other : there) {
+      const auto leaves = way_out(cluster, cluster.route(member, other));
+      const auto arrives = way_in(cluster, cluster.route(other, member));
+      if (leaves.empty() || arrives.empty() || (!out.empty() && (leaves != out || arrives != in))) return false;
+      out = leaves;
+      in = arrives;
+    }
+  }
+  return true;
+}
+
+ExchangeCrossings exchange_by_switch(const topologies::Cluster& cluster, const MembersByUnit& units) {
   const auto* fabric = cluster.fabric_spec();
   const bool follows_from_switches = fabric != nullptr && (fabric->routing == topologies::FabricRouting::spray ||
                                                            std::holds_alternative<topologies::Crossbar>(fabric->kind));
-  if (follows_from_switches && cluster.flows_of_connection() == 1 && members.size() > 1) {
-    if (auto counted = by_switch(cluster, members)) return *std::move(counted);
+  Exchange exchange(cluster, units);
+  if (follows_from_switches && cluster.flows_of_connection() == 1 && units.size() > 1) {
+    if (auto counted = exchange.by_switch()) return *std::move(counted);
   }
-  return {{}, one_by_one(cluster, members)};
+  return {{}, exchange.one_by_one()};
 }
 
 }  // namespace lockstep::collectives

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "sim/collectives/algorithms.hpp"
+#include "sim/collectives/exchange_by_switch.hpp"
 #include "sim/collectives/slot_loads.hpp"
 #include "sim/core/errors.hpp"
 
@@ -80,6 +81,13 @@ void add_hops(const topologies::Cluster& cluster, const NetworkGroup& group, Gro
   structure.around = std::max(structure.around, around);
 }
 
+/// Pairs of members that share units, of all groups together.
+bool may_have_many_pairs(const topologies::Cluster& cluster, const GroupStructure& structure) {
+  const std::int64_t members = structure.members;
+  return structure.local > 1 && !cluster.unit_is_torus() &&
+         (members * members > network::most_listed_pairs || members * cluster.devices() > network::most_pairs_in_all);
+}
+
 GroupStructure structure_of(const topologies::Cluster& cluster, const std::vector<NetworkGroup>& groups) {
   GroupStructure structure;
   structure.groups = static_cast<int>(groups.size());
@@ -102,6 +110,7 @@ GroupStructure structure_of(const topologies::Cluster& cluster, const std::vecto
   if (structure.local == 0 || structure.units == 1) return structure;
   structure.rails = structure.local;
   for (const auto& group : groups) structure.rails = std::min(structure.rails, rails_of(cluster, group));
+  if (may_have_many_pairs(cluster, structure)) structure.own_ways = has_own_ways(cluster, first.units);
   return structure;
 }
 

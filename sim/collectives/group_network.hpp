@@ -48,7 +48,9 @@ struct GroupStructure {
   Seconds cross_hop{0};  ///< the same for members with different places, which rails may not join directly
   Seconds around{0};     ///< links from each unit to the next, once around all of them
   Dimensions torus;      ///< inside a unit, if units are tori
-  Dimensions torus_by_axis;        ///< the same where `torus` joins two axes to one ring, with two lines; else empty
+  Dimensions torus_by_axis;  ///< the same where `torus` joins two axes to one ring, with two lines; else empty
+  /// Members leave and reach their unit by the same way whatever the other end; looked up where pairs are many.
+  bool own_ways = true;
   bool parts_of_one_axis = false;  ///< two dimensions of the torus lie on one axis and share its links
   double incast_slowdown = 1;      ///< of NICs to which all other units send at once (FabricSpec::incast)
   double step_slowdown = 1;        ///< of steps between units, by their number (FabricSpec::step_growth)

@@ -33,6 +33,7 @@ class CellReader {
       while (take(','));
       (void)take('\r');
       (void)take('\n');
+      if (quote_is_open_) break;  // told; what the quote has swallowed is no row
       if (cells.size() > 1 || !cells.front().text.empty()) lines.push_back(std::move(cells));
     }
     return lines;
@@ -45,6 +46,7 @@ class CellReader {
       while (true) {
         if (at_ == text_.size()) {
           problems_.add({made.where, "", "a quote is open", "a closing quote"});
+          quote_is_open_ = true;
           break;
         }
         if (take('"')) {
@@ -83,6 +85,7 @@ class CellReader {
   Problems& problems_;
   std::size_t at_ = 0;
   int line_ = 1, column_ = 1;
+  bool quote_is_open_ = false;
 };
 
 }  // namespace
@@ -106,7 +109,9 @@ CsvTable::CsvTable(const std::filesystem::path& file, Problems& problems) : prob
 
 void CsvTable::read(std::string_view text, std::string_view name) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  const auto before = problems_.size();
   auto lines = CellReader(text, name, problems_).read();
+  if (lines.empty() && problems_.size() > before) return;  // told already
   if (lines.empty()) return problems_.add({{name_, 0, 0}, "", "is empty", "a header with the names of the columns"});
   header_ = std::move(lines.front());
   for (std::size_t i = 0; i < header_.size(); ++i) columns_.emplace(header_[i].text, i);  // of twins the first

@@ -100,6 +100,35 @@ KindsInOrder kinds_of(const scenario::Scenario& scenario, const ShardedModel& mo
   return kinds;
 }
 
+/// Chunks of a rank that the scenario's layout has.
+std::int32_t chunks_of_layout(const scenario::Scenario& scenario, std::int32_t ranks) {
+  const auto& spec = scenario.pipeline;
+  const auto stages = spec.layout.count();
+  if (stages % ranks != 0)
+    refuse(scenario, "pipeline.layout",
+           "the layout has " + std::to_string(stages) + " stages for " + std::to_string(ranks) + " ranks",
+           "a multiple of " + std::to_string(ranks) + " stages");
+  const auto chunks = stages / ranks;
+  if (spec.chunks && *spec.chunks != chunks)
+    refuse(scenario, "pipeline.layout",
+           "the layout has " + std::to_string(chunks) + " chunks a rank, pipeline.chunks says " +
+               std::to_string(*spec.chunks),
+           std::to_string(ranks * *spec.chunks) + " stages");
+  return chunks;
+}
+
+/// The layout, if it has as many chunks as the order; a schedule has its own number.
+workloads::LayerSplit split_of_layout(const scenario::Scenario& scenario, const ShardedModel& model,
+                                      std::int32_t stages, std::int32_t ranks) {
+  const auto& layout = scenario.pipeline.layout;
+  if (layout.count() != stages)
+    refuse(scenario, "pipeline.layout",
+           "the layout has " + std::to_string(layout.size()) + " stages; schedule " + scenario.pipeline.schedule +
+               " has " + std::to_string(stages / ranks) + " on each of " + std::to_string(ranks) + " ranks",
+           std::to_string(stages) + " stages, or a schedule with chunks such as interleaved");
+  return workloads::split_by_layout(are_layers(model), layout);
+}
+
 }  // namespace
 
 workloads::StepPipeline place_pipeline(const scenario::Scenario& scenario, const Machine& machine,
@@ -117,6 +146,10 @@ workloads::StepPipeline place_pipeline(const scenario::Scenario& scenario, const
   request.ranks = ranks;
   request.microbatches = static_cast<std::int32_t>(scenario.batch.microbatches);
   request.chunks = spec.chunks;
+  if (!spec.layout.empty() && spec.file.empty()) {
+    const auto chunks = chunks_of_layout(scenario, ranks);
+    if (workloads::find_schedule(spec.schedule)->takes_chunks()) request.chunks = chunks;
+  }
   request.group = spec.group;
   request.memory_limit = spec.memory_limit;
 
@@ -133,12 +166,14 @@ workloads::StepPipeline place_pipeline(const scenario::Scenario& scenario, const
     shape = {workloads::find_schedule(spec.schedule)->placement, ranks, chunks, request.microbatches};
   const StageClock clock(scenario, machine, model.layers, shape);
   const auto layers = spec.layers_by_speed ? clock.layers_by_speed(model.order, are_layers(model)) : spec.layers;
-  const auto split = workloads::split_layers(are_layers(model), ranks * chunks, layers);
+  const auto split = spec.layout.empty() ? workloads::split_layers(are_layers(model), ranks * chunks, layers)
+                                         : split_of_layout(scenario, model, ranks * chunks, ranks);
   if (!split.what.empty()) {
     refuse(scenario,
-           !spec.layers.empty() || spec.layers_by_speed ? "pipeline.layers"
-           : spec.chunks                                ? "pipeline.chunks"
-                                                        : "parallel.pipeline",
+           !spec.layout.empty()                           ? "pipeline.layout"
+           : !spec.layers.empty() || spec.layers_by_speed ? "pipeline.layers"
+           : spec.chunks                                  ? "pipeline.chunks"
+                                                          : "parallel.pipeline",
            split.what, split.expected);
   }
   pipeline.first_block = split.first_block;
@@ -152,6 +187,10 @@ workloads::StepPipeline place_pipeline(const scenario::Scenario& scenario, const
   const auto problems = verify_order(pipeline.order);
   if (!problems.empty()) throw InternalError("schedule " + spec.schedule + ": " + problems.front().what);
   return pipeline;
+}
+
+std::string layout_of(const Preparation& prepared) {
+  return workloads::layout_text(workloads::layout_of(are_layers(prepared.model), prepared.pipeline.first_block));
 }
 
 }  // namespace lockstep::preparation

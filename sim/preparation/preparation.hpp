@@ -65,6 +65,8 @@ struct PreparedStep : Preparation {
 /// recomputed, they are chosen here.
 [[nodiscard]] workloads::StepPipeline place_pipeline(const scenario::Scenario& scenario, const Machine& machine,
                                                      const ShardedModel& model);
+/// What stands on which stage, as a text that `pipeline.layout` takes.
+[[nodiscard]] std::string layout_of(const Preparation& prepared);
 /// With what depends on the chip and on the model: the way to the host, the load of experts.
 [[nodiscard]] workloads::StepOptions step_options(const scenario::Scenario& scenario, const ShardedModel& model);
 /// Scenario -> Machine, ShardedModel, StepPipeline. Throws ConfigError also for axes that do not make up the cluster

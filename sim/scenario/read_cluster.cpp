@@ -322,6 +322,7 @@ topologies::ClusterSpec parse_cluster(std::string_view text, const Location& whe
   } else {
     auto& torus = spec.unit.emplace<topologies::TorusSpec>();
     torus.chip = chip_named(name, where, key, problems);
+    if (problems.size() > before) return spec;
     torus.shape = sizes;
     torus.twisted = twisted;
     if (sizes.empty()) {

@@ -70,11 +70,14 @@ class GivenNetworkReader {
   /// The hosts of each group, one group after the other, where groups name them.
   void hosts_of_groups(const YamlView& placement) {
     std::set<topologies::HostId> taken;
-    std::size_t named = 0;
+    std::size_t named = 0, numbered = 0;
     const auto groups = cluster_["groups"].items();
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const auto hosts = groups[i]["hosts"];
-      if (!hosts.exists()) continue;
+      if (!hosts.exists()) {
+        if (groups[i]["nodes"].exists()) ++numbered;
+        continue;
+      }
       ++named;
       const auto list = read_hosts(hosts, folder_, *given_.graph, problems_);
       for (const auto host : list) {
@@ -86,9 +89,12 @@ class GivenNetworkReader {
       if (i < spec_.groups.size()) spec_.groups[i].units = static_cast<int>(list.size());
     }
     if (named == 0) return;
-    if (named < groups.size())
-      cluster_["groups"].problem("some groups name their hosts and some do not", "all or none");
-    if (placement.exists()) placement.problem("the groups name their hosts", "one of the two");
+    for (const auto* key : {"hosts", "best", "free"}) static_cast<void>(placement.is_map() && placement[key].exists());
+    if (numbered > 0)
+      cluster_["groups"].problem("some groups name their hosts and some do not",
+                                 placement.exists() ? "none that does, beside a placement" : "all or none");
+    else if (placement.exists())
+      placement.problem("the groups name their hosts", "one of the two");
     spec_.units = static_cast<int>(given_.hosts.size());
   }
 

@@ -67,15 +67,8 @@ void read_schedule_options(const YamlView& view, KeyReader& keys, PipelineSpec& 
   }
 }
 
-}  // namespace
-
-void read_pipeline(const YamlView& view, const std::filesystem::path& folder, KeyReader& keys, Scenario& scenario) {
-  if (!view.exists() || !view.expect_map("{schedule: 1f1b, ...}")) return;
-  auto& pipeline = scenario.pipeline;
-  const auto schedule = keys.optional(view, "schedule");
-  read_schedule_or_file(schedule, keys.optional(view, "placement"), folder, pipeline);
-  read_schedule_options(view, keys, pipeline);
-  const auto layers = keys.optional(view, "layers");
+/// Which layers and other parts of the model stand on each stage.
+void read_split(const YamlView& layers, const YamlView& layout, PipelineSpec& pipeline) {
   if (layers.is_scalar()) {
     pipeline.layers_by_speed = layers.text() == "by_speed";
     if (!pipeline.layers_by_speed)
@@ -86,6 +79,26 @@ void read_pipeline(const YamlView& view, const std::filesystem::path& folder, Ke
     if (layers.is_list() && pipeline.layers.empty())
       layers.problem("is empty", "the layers of each stage, such as [7, 8, 8, 7]");
   }
+  if (!layout.exists()) return;
+  if (layers.exists()) layout.problem("cannot be given beside layers", "one of the two");
+  if (!expect_value(layout, "a layout such as Et*3|(tt|)*29,m|L")) return;
+  const auto parsed = workloads::parse_layout(layout.text());
+  if (const auto* problem = std::get_if<workloads::LayoutProblem>(&parsed))
+    layout.problem(problem->what, problem->expected);
+  else
+    pipeline.layout = std::get<workloads::PipelineLayout>(parsed);
+}
+
+}  // namespace
+
+void read_pipeline(const YamlView& view, const std::filesystem::path& folder, KeyReader& keys, Scenario& scenario) {
+  if (!view.exists() || !view.expect_map("{schedule: 1f1b, ...}")) return;
+  auto& pipeline = scenario.pipeline;
+  const auto schedule = keys.optional(view, "schedule");
+  read_schedule_or_file(schedule, keys.optional(view, "placement"), folder, pipeline);
+  read_schedule_options(view, keys, pipeline);
+  const auto layers = keys.optional(view, "layers");
+  read_split(layers, keys.optional(view, "layout"), pipeline);
   const auto sends = keys.optional(view, "sends");
   if (sends.exists()) scenario.lower.sends_in_order = sends.choice({"own_streams", "in_order"}) == 1;
   keys.flag(view, "scatter_gather", scenario.step.scatter_sends);

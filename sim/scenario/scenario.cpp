@@ -340,12 +340,23 @@ Location Scenario::where(std::string key) const {
 
 namespace {
 
+/// Not one key is a scenario's, so each would be wrong.
+bool is_another_kind_of_file(const YamlView& root) {
+  const auto keys = root.keys(), known = scenario_keys();
+  const auto is_known = [&](const auto& key) { return std::find(known.begin(), known.end(), key) != known.end(); };
+  return !keys.empty() && std::none_of(keys.begin(), keys.end(), is_known);
+}
+
 Scenario read_scenario(YamlView root, const std::vector<KeyOverride>& overrides, const std::filesystem::path& folder,
                        Problems& problems, LastParts& last) {
   problems.throw_if_any();
   for (const auto& override_ : overrides) root = root.with_override(override_.path, override_.value);
   problems.throw_if_any();
   if (!root.expect_map("a mapping with the keys format, model, cluster, batch, ...")) problems.throw_if_any();
+  if (is_another_kind_of_file(root)) {
+    root.problem("is no scenario: it has none of a scenario's keys", "format, model, cluster, batch and so on");
+    problems.throw_if_any();
+  }
   auto scenario = Reader(root, folder, problems, last).read();
   problems.throw_if_any();
   return scenario;

@@ -58,6 +58,7 @@ struct PipelineSpec {
   std::vector<double> memory_limit;
   std::vector<std::int64_t> layers;  ///< of each stage of the model; empty: even
   bool layers_by_speed = false;      ///< instead: so that the slowest stage takes as little time as possible
+  workloads::PipelineLayout layout;  ///< instead of both: what stands on each stage; empty: none
 };
 
 struct Scenario {

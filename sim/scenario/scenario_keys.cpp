@@ -50,6 +50,7 @@ std::vector<std::string> scenario_keys() {
           "pipeline.group",
           "pipeline.memory_limit",
           "pipeline.layers",
+          "pipeline.layout",
           "pipeline.sends",
           "pipeline.scatter_gather",
           "plan",

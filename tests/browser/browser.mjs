@@ -24,6 +24,7 @@ export class Browser {
   }
 
   faults = [];
+  own = "none:"; // how addresses begin that a page may ask
   #waiting = new Map();
   #number = 0;
 
@@ -45,7 +46,7 @@ export class Browser {
     if (method === "Runtime.exceptionThrown") this.faults.push(`exception: ${params.exceptionDetails.exception?.description ?? params.exceptionDetails.text}`);
     if (method === "Runtime.consoleAPICalled" && ["error", "warning"].includes(params.type)) this.faults.push(`console: ${params.args.map((arg) => arg.value).join(" ")}`);
     if (method === "Log.entryAdded" && ["error", "warning"].includes(params.entry.level)) this.faults.push(`log: ${params.entry.text}`);
-    if (method === "Network.requestWillBeSent" && params.request.url !== this.address && !/^(data|blob):/.test(params.request.url)) this.faults.push(`request: ${params.request.url}`);
+    if (method === "Network.requestWillBeSent" && params.request.url !== this.address && !params.request.url.startsWith(this.own) && !/^(data|blob):/.test(params.request.url)) this.faults.push(`request: ${params.request.url}`);
   }
 
   send(method, params = {}) {
@@ -56,7 +57,17 @@ export class Browser {
 
   /** Opens a file and waits until it has drawn itself. */
   async show(file) {
-    this.address = pathToFileURL(file).href;
+    await this.open_address(pathToFileURL(file).href);
+  }
+
+  /** The same for an address; what lies below it may be asked too. */
+  async visit(address) {
+    this.own = new URL("/", address).href;
+    await this.open_address(address);
+  }
+
+  async open_address(address) {
+    this.address = address;
     await this.send("Page.navigate", { url: this.address });
     await this.until(() => document.getElementById("page")?.dataset.ready === "true");
     await this.frame();

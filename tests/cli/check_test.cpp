@@ -24,6 +24,32 @@ TEST_F(Check, SaysOneLinePerFile) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
 }
 
+// The figures of the line, and those of `run`; --fail-if-unfit is an answer by exit code, after the line.
+TEST_F(Check, JsonHasTheFiguresOfEachFile) {
+  const auto rows = json({"check", small, two_matmul})["scenarios"];
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_THAT(keys_of(rows[0]),
+              testing::UnorderedElementsAre("scenario", "step_time_s", "peak_bytes", "capacity_bytes", "fits",
+                                            "weights_and_optimizer_bytes", "rank_classes", "layout", "notes"));
+  const auto run_of_it = json({"run", small, "--engine", "max_min"});
+  EXPECT_EQ(rows[0]["step_time_s"], run_of_it["step_time_s"]);
+  EXPECT_EQ(rows[0]["peak_bytes"], run_of_it["memory"]["peak_bytes"]);
+  EXPECT_EQ(rows[0]["fits"], true);
+}
+
+TEST_F(Check, FailsIfUnfitWhereThatIsAsked) {
+  const std::vector<std::string> unfit{
+      "check", small, "--set", "model=llama-3-70b", "--set", "mesh={data: rest}", "--set", "parallel={data: 64}"};
+  EXPECT_EQ(run(unfit).exit_code, 0);
+  auto strict = unfit;
+  strict.emplace_back("--fail-if-unfit");
+  const auto done = run(strict);
+  EXPECT_EQ(done.exit_code, 1);
+  EXPECT_THAT(done.output, HasSubstr("does NOT fit"));
+  EXPECT_EQ(done.errors, "");
+  EXPECT_EQ(run({"check", small, "--fail-if-unfit"}).exit_code, 0);
+}
+
 // What the reader of a network's file assumed stands below the line of its scenario.
 TEST_F(Check, PrintsTheNotesOnAGraph) {
   EXPECT_THAT(
@@ -43,7 +69,7 @@ TEST_F(Check, NotFittingIsAnAnswer) {
 
 TEST_F(Check, TellsTheProblemsOfAllFilesAndTheGoodOnes) {
   write("a.yaml", "format: 2\n");
-  write("b.yaml", "formt: 1\n");
+  write("b.yaml", "formt: 1\nmodel: llama-3-8b\n");
   const auto done = run({"check", "a.yaml", small, "b.yaml", "none.yaml"});
   EXPECT_EQ(done.exit_code, 2);
   EXPECT_THAT(done.output, StartsWith(small + ": ok"));

@@ -45,8 +45,22 @@ TEST_F(Faults, OutHoldsTheStudyAndItsPage) {
   with_out.insert(with_out.end(), {"--out", "out"});
   EXPECT_EQ(run(with_out).exit_code, 0);
   EXPECT_EQ(files_in("out"), (Words{"faults.json", "report.html"}));
-  EXPECT_EQ(nlohmann::json::parse(content("out/faults.json")), json(on_nodes));
+  EXPECT_EQ(json_file("out/faults.json"), json(on_nodes));
   EXPECT_THAT(content("out/report.html"), HasSubstr("<html"));
+}
+
+// On a network from a file, hashed or sprayed, hosts and adapters have the file's names: gpu1 and gpu2 hang below leaf1
+// alone, so without it no adapter reaches another.
+TEST_F(Faults, NamesPartsOfAGraphAsItsFileDoes) {
+  for (const char* routing : {"spray", "ecmp"}) {
+    auto on_graph = on_nodes;
+    on_graph[3] =
+        std::string("cluster={node: {like: dgx-h100, nics: {count: 1, rate: 400 Gbps, pcie: 63 GB/s}}, graph: '") +
+        LOCKSTEP_SCENARIOS + "/../networks/two_leaves.csv', routing: " + routing + "}";
+    const auto text = json(on_graph)["losses"].dump();
+    EXPECT_THAT(text, testing::AllOf(HasSubstr("leaf1"), HasSubstr("gpu1/nic0"))) << routing;
+    EXPECT_THAT(text, testing::Not(testing::AnyOf(HasSubstr("chip("), HasSubstr("nic(")))) << routing;
+  }
 }
 
 TEST_F(Faults, FitsATerminal) {

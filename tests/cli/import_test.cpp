@@ -25,7 +25,7 @@ class ImportCommand : public CommandLine {
 TEST_F(ImportCommand, JsonOfANetwork) {
   const auto network = json({"import", "network", files + "small.ibnetdiscover"});
   EXPECT_THAT(keys_of(network), IsSupersetOf(Words{"switches", "hosts", "adapters", "cables", "switches_by_level",
-                                                   "cables_by_speed", "oversubscription", "notes", "format"}));
+                                                   "cables_by_speed", "oversubscription", "notes", "file_format"}));
   EXPECT_EQ(network["switches"], 3);
   EXPECT_EQ(network["hosts"], 3);
   EXPECT_EQ(network["adapters"], 6);
@@ -56,7 +56,7 @@ TEST_F(ImportCommand, WritesAGraph) {
     auto second = json({"import", "network", "graph.yaml", "--out", "again.yaml"});
     EXPECT_EQ(content("graph.yaml"), content("again.yaml"));
     for (auto* one : {&first, &second}) {
-      one->erase("format");
+      one->erase("file_format");
       one->erase("notes");
     }
     EXPECT_EQ(first, second);
@@ -120,6 +120,18 @@ TEST_F(ImportCommand, RefusesInOneLineAndWritesNothing) {
   EXPECT_THAT(
       run({"import", "network", files + "pcie_topo.txt", "--chip", "h100", "--nic", "fast", "--out", "n.yaml"}).errors,
       HasSubstr("--nic: "));
+  // What an option says is told of the option, not of the file that would have been written.
+  const auto node_with = [&](const std::string& chip, const std::string& rate) {
+    return run({"import", "network", files + "pcie_topo.txt", "--chip", chip, "--nic", rate, "--out", "n.yaml"}).errors;
+  };
+  EXPECT_EQ(node_with("l40s", "0 Gbps"), "--nic: `0 Gbps` is zero; expected a bandwidth such as 90 GB/s or 400 Gbps\n");
+  EXPECT_EQ(node_with("l40s", "1 bps"), "--nic: `1 bps` is too small; expected a rate from 1.00 kB/s to 1.00 EB/s\n");
+  EXPECT_EQ(node_with("tpu-v5p", "100 Gbps"),
+            "--chip: 'tpu-v5p' is the TPU v5p, which nvidia-smi topo -m does not describe; expected a GPU of NVIDIA\n");
+  EXPECT_EQ(node_with("l40", "100 Gbps"),
+            "--chip: 'l40' is not in the catalog; expected a name from the catalog; did you mean `l40s`\n");
+  EXPECT_EQ(run({"import", "network", files + "pcie_topo.txt", "--chip", "l40s"}).errors,
+            "--chip: is for the node that --out writes; expected --out too\n");
   EXPECT_THAT(files_in("."), ElementsAre("parts.conf"));
   EXPECT_THAT(run({"import", "cluster", "parts.conf"}).errors,
               HasSubstr("'cluster' cannot be imported; expected network"));

@@ -80,7 +80,7 @@ TEST_F(ModelAlone, ScenariosComeOnStdin) {
       "cd '" + (scratch / "work").string() + "' && " LOCKSTEP_PROGRAM " run - --json piped.json < own.yaml > text";
   ASSERT_EQ(std::system(command.c_str()), 0);
   EXPECT_THAT(content("text"), StartsWith("stdin: "));
-  EXPECT_EQ(nlohmann::json::parse(content("piped.json"))["step_time_s"], json({"run", "own.yaml"})["step_time_s"]);
+  EXPECT_EQ(json_file("piped.json")["step_time_s"], json({"run", "own.yaml"})["step_time_s"]);
 }
 
 TEST_F(ModelAlone, RefusesWhatIsMissingOrDoesNotBelong) {

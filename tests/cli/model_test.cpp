@@ -58,7 +58,7 @@ TEST_F(ModelCommand, ReadsAConfigAndWritesAFile) {
   const auto text = good({"model", "./config.json", "--json", "model.json"});
   EXPECT_THAT(text, HasSubstr("(llama): 210,240 parameters"));
   EXPECT_THAT(text, HasSubstr("gated 128"));
-  EXPECT_EQ(nlohmann::json::parse(content("model.json"))["total_params"], 210'240);
+  EXPECT_EQ(json_file("model.json")["total_params"], 210'240);
 }
 
 TEST_F(ModelCommand, TextNamesWhatAModelIsMadeOf) {

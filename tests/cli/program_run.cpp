@@ -23,6 +23,16 @@ std::string read(const std::filesystem::path& file) {
   return text.str();
 }
 
+/// A document without the keys that all of them have, which it must have.
+nlohmann::json without_format(const std::string& text) {
+  auto document = nlohmann::json::parse(text);
+  EXPECT_EQ(document.value("format", 0), 1) << text.substr(0, 200);
+  EXPECT_NE(document.value("lockstep", ""), "") << text.substr(0, 200);
+  document.erase("format");
+  document.erase("lockstep");
+  return document;
+}
+
 }  // namespace
 
 CommandLine::CommandLine() {
@@ -54,8 +64,10 @@ std::string CommandLine::good(const std::vector<std::string>& arguments) const {
 
 nlohmann::json CommandLine::json(std::vector<std::string> arguments) const {
   arguments.insert(arguments.end(), {"--json", "-"});
-  return nlohmann::json::parse(good(arguments));
+  return without_format(good(arguments));
 }
+
+nlohmann::json CommandLine::json_file(const std::string& file) const { return without_format(content(file)); }
 
 std::vector<std::string> CommandLine::files_in(const std::string& folder) const {
   std::vector<std::string> names;

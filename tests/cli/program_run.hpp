@@ -24,7 +24,10 @@ class CommandLine : public testing::Test {
   [[nodiscard]] ProgramRun run(const std::vector<std::string>& arguments) const;
   /// What a good run prints; it exits with 0 and says nothing on stderr.
   [[nodiscard]] std::string good(const std::vector<std::string>& arguments) const;
-  [[nodiscard]] nlohmann::json json(std::vector<std::string> arguments) const;  ///< with --json -
+  /// With --json -; without `format` and `lockstep`, which every document has.
+  [[nodiscard]] nlohmann::json json(std::vector<std::string> arguments) const;
+  [[nodiscard]] nlohmann::json json_file(
+      const std::string& file) const;  ///< a document in the scratch folder, likewise
   [[nodiscard]] std::vector<std::string> files_in(const std::string& folder) const;
   [[nodiscard]] std::string content(const std::string& file) const;
   void write(const std::string& file, const std::string& text) const;

@@ -70,6 +70,17 @@ TEST_F(Replay, OtherDataParallelSizes) {
   EXPECT_NEAR(result["step_time_s"], 2000e-6 - (300e-6 - alone), 2e-9);
 }
 
+// One rank of two, then alone: its all-reduces have nobody left to communicate with and take no time. Each step is as
+// much shorter as the critical path allows: what waited for the all-reduce until 923 us begins 1 us after the kernel
+// that ends at 720 us.
+TEST_F(Replay, OneDataParallelRankCommunicatesNothing) {
+  const auto result = json({"replay", rank1, "--cluster", "dgx-h100:1", "--data", "1"});
+  EXPECT_EQ(result["world"], 1);
+  EXPECT_EQ(result["collectives"][0]["replayed_alone_s"], 0);
+  EXPECT_EQ(result["collectives"][0]["algorithm"], "one rank");
+  EXPECT_NEAR(result["step_time_s"], 2000e-6 - 202e-6, 2e-9);
+}
+
 // A layer of measured operations around an all-to-all that the network times: 1 + 2 + 3 ms and what `collective` says.
 TEST_F(Replay, MeasuredLayersWithSimulatedCollectives) {
   const auto scenario = [&](const std::string& axis) {
@@ -152,7 +163,7 @@ TEST_F(Replay, APage) {
   EXPECT_THAT(text, testing::HasSubstr("what a stream's time goes to"));
   const auto files = files_in("page");
   EXPECT_THAT(files, testing::Contains("result.json"));
-  EXPECT_EQ(nlohmann::json::parse(content("page/result.json"))["world"], 2);
+  EXPECT_EQ(json_file("page/result.json")["world"], 2);
   const auto refused = run({"replay", rank0, "--against", small, "--out", "page"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_EQ(refused.errors, "--out: its page shows a replay; expected neither --against nor --scenario\n");
@@ -194,7 +205,7 @@ TEST_F(Replay, Refusals) {
     EXPECT_EQ(run.output, "");
     return run.errors;
   };
-  EXPECT_THAT(refused({"replay", rank0, rank1, "--data", "4"}),
+  EXPECT_THAT(refused({"replay", rank0, rank1, "--cluster", "dgx-h100:1", "--data", "4"}),
               testing::HasSubstr("--data: the traces are those of 2"));
   EXPECT_THAT(refused({"replay", rank0, "--cluster", "dgx-h100:1", "--data", "64"}),
               testing::HasSubstr("--cluster: the cluster has 8 chips, the job 64 ranks"));
@@ -204,6 +215,25 @@ TEST_F(Replay, Refusals) {
             "--data: '1e18' is not a whole number; expected digits, such as 16\n");
   EXPECT_EQ(refused({"schedule", "1f1b", "--stages", "1e18"}),
             "--stages: '1e18' is not a whole number; expected digits, such as 16\n");
+  EXPECT_EQ(refused({"replay", rank0, "--data", "4"}),
+            "--data: collectives of another size take what a network makes of them; expected --cluster, such as "
+            "dgx-h100:4\n");
+  const auto scenario = [&](const Words& more) {
+    Words words = {"replay", rank0, "--cluster", "dgx-h100:1", "--scenario", "job.yaml"};
+    words.insert(words.end(), more.begin(), more.end());
+    return refused(words);
+  };
+  EXPECT_EQ(scenario({"--data", "4"}),
+            "--data: --scenario takes the job as it was recorded; expected --set parallel.data=4\n");
+  EXPECT_EQ(scenario({"--clock", "1"}),
+            "--clock: --scenario takes the kernels as they were recorded; expected a replay, without --scenario\n");
+  EXPECT_THAT(scenario({"--longest-pause", "1us"}), testing::StartsWith("--longest-pause: --scenario has no pauses"));
+  EXPECT_THAT(refused({"replay", rank0, "--against", small, "--clock", "2"}),
+              testing::StartsWith("--clock: --against"));
+  EXPECT_THAT(refused({"replay", rank0, "--against", small, "--cluster", "dgx-h100:1"}),
+              testing::StartsWith("--cluster: the scenario of --against has its own"));
+  EXPECT_EQ(refused({"replay", traces + "flight_recorder_rank0.json", "--clock", "2"}),
+            "--clock: the trace (flight recorder) has no kernels; expected a trace of the device's work\n");
   EXPECT_THAT(refused({"replay", "nowhere.json"}), testing::HasSubstr("nowhere.json: no such file"));
   EXPECT_THAT(refused({"replay", small}), testing::HasSubstr("no trace of a known format"));
   EXPECT_THAT(refused({"replay", rank0, traces + "chakra.1.et"}), testing::HasSubstr("one kind"));

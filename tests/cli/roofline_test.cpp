@@ -46,7 +46,7 @@ TEST_F(Roofline, OutHoldsTheStudyAndItsPlots) {
   EXPECT_THAT(good({"roofline", layer, "--out", "out"}), HasSubstr("FSDP is compute-bound above"));
   EXPECT_EQ(files_in("out"),
             (Words{"ratio_by_tokens_per_chip.svg", "report.html", "roofline.json", "times_by_batch.svg"}));
-  EXPECT_EQ(nlohmann::json::parse(content("out/roofline.json")), json({"roofline", layer}));
+  EXPECT_EQ(json_file("out/roofline.json"), json({"roofline", layer}));
 }
 
 // Inside a node a chip's port of 450 GB/s brings the whole array: C / P = 989e12 / 450e9 tokens a chip. Over nodes all
@@ -58,7 +58,7 @@ TEST_F(Roofline, NodesHaveAThresholdInsideAndOneOverAllOfThem) {
                     "--set", "mesh={fsdp: rest}", "--set", "batch.sequences=32", "--out", "out"}),
               HasSubstr("Communication hides behind compute above"));
   EXPECT_EQ(files_in("out"), (Words{"exposed_by_tokens_per_chip.svg", "report.html", "roofline.json"}));
-  EXPECT_EQ(nlohmann::json::parse(content("out/roofline.json")), study);
+  EXPECT_EQ(json_file("out/roofline.json"), study);
   ASSERT_EQ(study["levels"].size(), 2u);
   EXPECT_DOUBLE_EQ(study["levels"][0]["book"], study["flops_per_s"].get<double>() / 450e9);
   EXPECT_DOUBLE_EQ(study["levels"][1]["book"], study["flops_per_s"].get<double>() / 400e9);

@@ -51,12 +51,26 @@ TEST_F(Run, NamesTheKindOfChipThatTheOthersWaitFor) {
   EXPECT_TRUE(json({"run", small})["chip_kinds"].empty());
 }
 
+// A dumped scenario is the same one in any folder: with the replaced keys, and files by their whole path.
+TEST_F(Run, DumpsTheScenarioAsOneDocument) {
+  write("config.json", R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 256, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 4, "vocab_size": 128})");
+  const Words changed{
+      "run", small, "--set", "batch.sequences=128", "--set", "model=" + (scratch / "work/config.json").string()};
+  auto dumped = changed;
+  dumped.insert(dumped.end(), {"--dump", "scenario"});
+  std::filesystem::create_directories(scratch / "work/other");
+  write("other/same.yaml", good(dumped));
+  EXPECT_EQ(json({"run", "other/same.yaml"})["step_time_s"], json(changed)["step_time_s"]);
+  EXPECT_THAT(content("other/same.yaml"), testing::HasSubstr("/work/config.json"));
+}
+
 TEST_F(Run, JsonHasTheKeysThatStay) {
   const auto result = json({"run", small});
   EXPECT_THAT(keys_of(result),
               IsSupersetOf(Words{"scenario", "step_time_s", "tokens_per_s", "tokens_per_s_per_chip",
                                  "model_flops_per_step", "mfu", "hfu", "tflops_per_chip", "chips", "params",
-                                 "breakdown", "comm", "pipeline", "memory", "stages", "engine", "versions"}));
+                                 "breakdown", "comm", "pipeline", "memory", "stages", "engine"}));
   EXPECT_THAT(keys_of(result["pipeline"]),
               IsSupersetOf(Words{"schedule", "bubble_fraction_step", "bubble_fraction_span"}));
   EXPECT_THAT(keys_of(result["engine"]), IsSupersetOf(Words{"folded", "rank_classes", "ranks", "link_classes", "links",
@@ -108,7 +122,7 @@ TEST_F(Run, OutHoldsWholeFilesOnly) {
   EXPECT_THAT(files_in("a/b"), Each(testing::AnyOf("result.json", "timeline.svg", "trace.pftrace.gz", "report.html")));
   EXPECT_EQ(files_in("."), (Words{"a", "also.json"}));
   EXPECT_EQ(content("a/b/result.json"), content("also.json"));
-  EXPECT_EQ(without_clock(json::parse(content("also.json"))), without_clock(json({"run", small})));
+  EXPECT_EQ(without_clock(json_file("also.json")), without_clock(json({"run", small})));
   EXPECT_THAT(content("a/b/timeline.svg"), HasSubstr("</svg>"));
 
   (void)good({"run", small, "--out", "a/b"});  // once more, over the old files

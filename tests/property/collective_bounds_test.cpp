@@ -41,6 +41,9 @@ std::vector<Fabric> fabrics() {
   auto halls = nodes(2, node(), fat_tree(16, 1));
   halls.halls = 2;
   halls.between_halls = crossbar();
+  auto uneven = pods(1, 4, 4);
+  auto& links = *std::get<topologies::TorusSpec>(uneven.unit).chip.torus;
+  links.axis_links = {links.link, links.link * 4.0, links.link * 2.0};
 
   std::vector<Fabric> all{{"node", nodes(1, node())},
                           {"adding_node", nodes(1, adding)},
@@ -57,6 +60,7 @@ std::vector<Fabric> fabrics() {
                           {"halls", halls},
                           {"torus", pods(1, 4, 3)},
                           {"long_torus", pods(1, 4, 16)},
+                          {"uneven_torus", uneven},
                           {"pods", pods(3, 4, 2)}};
   for (const int oversubscription : {1, 2, 4}) {
     for (const auto routing : {topologies::FabricRouting::spray, topologies::FabricRouting::ecmp}) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -161,6 +162,65 @@ std::string congestion_table() {
   return made;
 }
 
+/// Rows at scale whose steps cross a network, by network, under growing steps: median errors in %, and the bias where
+/// it says which way they go.
+std::string step_growth_table() {
+  std::string made = "| network | messages | rows | step_growth 0 | 0.1 | 0.5 | 2 |\n|---|---|---|---|---|---|---|\n";
+  const auto rows = read_measured_collectives(root / "tests/data/collectives_multinode.csv");
+  std::map<Key, std::vector<std::vector<double>>> errors;  // by value of the key
+  std::size_t column = 0;
+  for (const double growth : {0.0, 0.1, 0.5, 2.0}) {
+    const auto predicted = predict(rows, catalog, [&](auto& fabric) { fabric.step_growth = growth; });
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const bool exchanges = rows[i].kind == workloads::CollectiveKind::all_to_all;
+      if (exchanges || rows[i].nodes == 1 || predicted[i].network.starts_with("NVLink")) continue;
+      auto& of = errors[{predicted[i].network, rows[i].size >= large}];
+      of.resize(4);
+      of[column].push_back(predicted[i].seconds / rows[i].seconds - 1);
+    }
+    ++column;
+  }
+  for (auto& [key, by_growth] : errors) {
+    made +=
+        "| " + key.first + (key.second ? " | from 64 MiB" : " | shorter") + text(" | %zu", by_growth.front().size());
+    for (auto& of : by_growth) {
+      const double bias = quantile(of, 0.5);
+      for (double& error : of) error = std::abs(error);
+      made += text(" | %.1f (%+.1f)", 100 * quantile(of, 0.5), 100 * bias);
+    }
+    made += " |\n";
+  }
+  return made;
+}
+
+/// Single figures of 16 nodes and more, which no row has, under growing steps: times in us.
+std::string reported_table() {
+  struct Reported {
+    const char *chip, *words;
+    int nodes;
+    double size, seconds;
+  };
+  constexpr double mib = 1024.0 * 1024, bus = 350e9;
+  const std::array reported{Reported{"H100 8x", "16 nodes of H100, 128 B (NVIDIA/nccl issue 1469)", 16, 128, 62e-6},
+                            Reported{"H200 8x", "248 nodes of H200, 512 MiB (NVIDIA/nccl-tests issue 283)", 248,
+                                     512 * mib, 512 * mib * 2 * 1983 / 1984 / bus}};
+  std::string made = "| all-reduce on | reported us | step_growth 0 | 0.1 | 0.5 | 2 |\n|---|---|---|---|---|---|\n";
+  for (const auto& one : reported) {
+    MeasuredCollective row;
+    row.chip = one.chip;
+    row.ranks = 8 * one.nodes;
+    row.nodes = one.nodes;
+    row.size = one.size;
+    made += "| " + std::string(one.words) + text(" | %.0f", one.seconds * 1e6);
+    for (const double growth : {0.0, 0.1, 0.5, 2.0}) {
+      const auto predicted = predict({row}, catalog, [&](auto& fabric) { fabric.step_growth = growth; });
+      made += text(" | %.0f (%+.0f %%)", predicted[0].seconds * 1e6, 100 * (predicted[0].seconds / one.seconds - 1));
+    }
+    made += " |\n";
+  }
+  return made;
+}
+
 std::string document() {
   std::ifstream in(root / "docs/validation.md");
   return {std::istreambuf_iterator<char>(in), {}};
@@ -245,8 +305,9 @@ TEST(MeasuredCollectives, SizesAreThoseOfNcclTests) {
 }
 
 TEST(MeasuredCollectives, TheDocumentHasTheseTables) {
-  for (const auto& part : {table(results()), worst_rows(results(), 12), table(results_at_scale()),
-                           worst_rows(results_at_scale(), 20), congestion_table()})
+  for (const auto& part :
+       {table(results()), worst_rows(results(), 12), table(results_at_scale()), worst_rows(results_at_scale(), 20),
+        congestion_table(), step_growth_table(), reported_table()})
     EXPECT_NE(document().find(part), std::string::npos) << "docs/validation.md should have\n" << part;
 }
 

@@ -9,7 +9,7 @@ if(TARGET lockstep-mpi)
 endif()
 file(RELATIVE_PATH modules "/${CMAKE_INSTALL_BINDIR}" "/${lockstep_module_folder}")
 set_target_properties(${programs} ${mpi_programs} PROPERTIES INSTALL_RPATH "$ORIGIN/${modules}")
-set_target_properties(lockstep_simgrid PROPERTIES INSTALL_RPATH "$ORIGIN")
+set_target_properties(lockstep_simgrid lockstep_http PROPERTIES INSTALL_RPATH "$ORIGIN")
 
 set(shell_files ${PROJECT_BINARY_DIR}/shell_files)
 file(MAKE_DIRECTORY ${shell_files})
@@ -23,6 +23,8 @@ add_custom_command(OUTPUT ${shell_files}/lockstep.1 ${shell_files}/lockstep.bash
 add_custom_target(lockstep_shell_files ALL DEPENDS ${shell_files}/lockstep.1)
 
 install(TARGETS ${programs} RUNTIME_DEPENDENCY_SET lockstep_needs RUNTIME COMPONENT program)
+install(TARGETS lockstep_http RUNTIME_DEPENDENCY_SET lockstep_needs
+  LIBRARY DESTINATION ${lockstep_module_folder} COMPONENT program)
 install(TARGETS lockstep_simgrid
   LIBRARY DESTINATION ${lockstep_module_folder} COMPONENT program)
 if(mpi_programs)
@@ -36,7 +38,7 @@ install(FILES ${shell_files}/lockstep.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/
 
 # Notices of the headers that are compiled in, where Debian's packages of them say so.
 set(compiled_in "")
-foreach(package nlohmann-json3-dev libcli11-dev)
+foreach(package nlohmann-json3-dev libcli11-dev libtomlplusplus-dev)
   if(EXISTS /usr/share/doc/${package}/copyright)
     file(READ /usr/share/doc/${package}/copyright notice)
     string(APPEND compiled_in "${package}\n\n${notice}\n")
@@ -51,6 +53,8 @@ foreach(data topologies/catalog workloads/catalog scenarios)
 endforeach()
 install(DIRECTORY tests/validation/data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep/tests/validation/data
   COMPONENT program FILES_MATCHING PATTERN "*.csv")
+install(DIRECTORY tools/python/lockstep DESTINATION lib/python3/dist-packages COMPONENT program
+  PATTERN "__pycache__" EXCLUDE)
 install(FILES LICENSE RENAME copyright DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 install(FILES README.md CHANGELOG.md ${PROJECT_BINARY_DIR}/third_party_in_program.txt
   ${PROJECT_BINARY_DIR}/tools/report/third_party_in_report.txt
@@ -73,7 +77,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME lockstep)
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS librsvg2-bin)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "librsvg2-bin, python3")
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME lockstep-mpi)
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "lockstep (= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_MPI_DESCRIPTION "sweeps and searches for plans over the ranks of an MPI job")

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "sim/core/quantity_text.hpp"
@@ -15,7 +16,9 @@
 #include "tools/commands/fastest_plan.hpp"
 #include "tools/commands/given_scenario.hpp"
 #include "tools/commands/kept_to_the_end.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/files/exit_code.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/results/scenario_notes.hpp"
 #include "topologies/graph/read_network.hpp"
@@ -31,9 +34,11 @@ Bytes least_memory(const topologies::ClusterSpec& cluster) {
   return least;
 }
 
+using Json = nlohmann::ordered_json;
+
 /// All that `run` does but its files: what is refused there is refused here, and the figures are the same. Without a
-/// timeline, if most ranks differ and simulating them would take minutes.
-std::string simulated(const scenario::Scenario& scenario, engine::EngineKind engine) {
+/// timeline, if most ranks differ and simulating them would take minutes. The keys of `check --json`; null: not known.
+Json simulated(const scenario::Scenario& scenario, engine::EngineKind engine) {
   spdlog::logger silent("check", std::make_shared<spdlog::sinks::null_sink_mt>());
   SimulateOptions options;
   options.engine = engine;
@@ -42,41 +47,71 @@ std::string simulated(const scenario::Scenario& scenario, engine::EngineKind eng
   try {
     const auto& metrics = kept_to_the_end(simulate(scenario, options, silent)).metrics;
     const auto& memory = metrics.memory;
-    if (scenario.replay)
-      return "ok; memory not known, since replayed operations have no weights; step " + format(metrics.step_time);
-    return "ok; memory peak " + format(memory.peak) + " of " + format(memory.capacity) +
-           (memory.fits ? ", fits" : ", does NOT fit") + " (weights + optimizer " +
-           format(memory.weights + memory.optimizer) + "); step " + format(metrics.step_time);
+    if (scenario.replay) return {{"step_time_s", metrics.step_time.value()}};
+    return {{"step_time_s", metrics.step_time.value()},
+            {"peak_bytes", memory.peak.value()},
+            {"capacity_bytes", memory.capacity.value()},
+            {"fits", memory.fits},
+            {"weights_and_optimizer_bytes", (memory.weights + memory.optimizer).value()}};
   } catch (const timing::TooManyOperations& too_many) {
-    return "ok; weights + optimizer " + format(too_many.held) + " of " + format(least_memory(scenario.cluster)) + "; " +
-           output::with_separators(too_many.classes) +
-           " classes of ranks are too many to simulate here; lockstep run gives the rest";
+    return {{"capacity_bytes", least_memory(scenario.cluster).value()},
+            {"weights_and_optimizer_bytes", too_many.held.value()},
+            {"rank_classes", too_many.classes}};
   }
 }
 
+std::string bytes_text(const Json& found, const char* key) { return format(Bytes(found[key].get<std::int64_t>())); }
+
+std::string text_of(const Json& found) {
+  if (found.contains("rank_classes"))
+    return "ok; weights + optimizer " + bytes_text(found, "weights_and_optimizer_bytes") + " of " +
+           bytes_text(found, "capacity_bytes") + "; " + output::with_separators(found["rank_classes"].get<double>()) +
+           " classes of ranks are too many to simulate here; lockstep run gives the rest";
+  const auto step = "; step " + format(Seconds(found["step_time_s"].get<double>()));
+  if (!found.contains("fits")) return "ok; memory not known, since replayed operations have no weights" + step;
+  return "ok; memory peak " + bytes_text(found, "peak_bytes") + " of " + bytes_text(found, "capacity_bytes") +
+         (found["fits"].get<bool>() ? ", fits" : ", does NOT fit") + " (weights + optimizer " +
+         bytes_text(found, "weights_and_optimizer_bytes") + ")" + step;
+}
+
+/// A row of --json, with every key.
+Json row_of(const std::string& name, const Json& found, const std::string& layout,
+            const std::vector<std::string>& notes) {
+  Json row{{"scenario", name}};
+  for (const char* key :
+       {"step_time_s", "peak_bytes", "capacity_bytes", "fits", "weights_and_optimizer_bytes", "rank_classes"})
+    row[key] = found.contains(key) ? found[key] : Json();
+  row["layout"] = layout.empty() ? Json() : Json(layout);
+  row["notes"] = notes;
+  return row;
+}
+
 /// What the reader of the cluster's graph assumed, joined or left out, a line each; the scenario is known to be good.
-std::string notes_on_the_network(const GivenScenario& given) {
+std::vector<std::string> notes_on_the_network(const GivenScenario& given) {
   Problems problems;
   const auto root = given.document(problems);
   const auto cluster = root["cluster"];
   const auto graph = cluster.is_map() ? cluster["graph"] : YamlView();
-  if (!graph.exists()) return "";
-  std::string text;
+  if (!graph.exists()) return {};
   const auto network = std::filesystem::path(given.is_file() ? given.name() : "").parent_path() / graph.text();
-  for (const auto& note : topologies::read_network(network, problems).notes) text += "  note: " + note + "\n";
-  return text;
+  return topologies::read_network(network, problems).notes;
 }
 
 struct CheckArguments {
   std::vector<std::string> scenarios;
   ScenarioArguments each;
+  std::string json;
+  bool fail_if_unfit = false;
   std::string engine = "max_min";  // shares links as SimGrid does, and needs no library that would have to be loaded
 };
 
 void check_scenarios(const CheckArguments& arguments, spdlog::logger& log) {
   const auto engine = engine::engine_named(arguments.engine);
   engine::load(engine);
+  if (arguments.json != "-") output::check_file_place(arguments.json);
   Problems problems;
+  Json rows = Json::array();
+  bool all_fit = true;
   for (const auto& file : arguments.scenarios) {
     try {
       auto each = arguments.each;
@@ -84,16 +119,31 @@ void check_scenarios(const CheckArguments& arguments, spdlog::logger& log) {
       GivenScenario given(each);
       const auto plan_line = split_by_fastest_plan(given, log);
       const auto scenario = given.load();
-      const auto text = studies::in_child(
-          [&] { return simulated(scenario, engine); });  // gives its memory back; one may run out of it
-      std::string notes;
-      for (const auto& note : output::notes_of(scenario)) notes += "; note: " + note;
-      output::print(plan_line + given.name() + ": " + text + notes + "\n" + notes_on_the_network(given));
+      const auto found = Json::parse(studies::in_child(
+          [&] { return simulated(scenario, engine).dump(); }));  // gives its memory back; one may run out of it
+      all_fit = all_fit && found.value("fits", true);
+      auto notes = output::notes_of(scenario);
+      std::string text;
+      for (const auto& note : notes) text += "; note: " + note;
+      const auto layout =
+          scenario.pipeline.layout.empty() ? std::string() : workloads::layout_text(scenario.pipeline.layout);
+      text =
+          plan_line + given.name() + ": " + text_of(found) + (layout.empty() ? "" : "; layout " + layout) + text + "\n";
+      for (const auto& note : notes_on_the_network(given)) {
+        text += "  note: " + note + "\n";
+        notes.push_back(note);
+      }
+      rows.push_back(row_of(given.name(), found, layout, notes));
+      if (arguments.json != "-") output::print(text);
     } catch (const ConfigError& error) {
       for (const auto& problem : error.problems()) problems.add(problem);
     }
   }
   problems.throw_if_any();
+  const auto json = output::json_document(Json{{"scenarios", rows}});
+  if (arguments.json == "-") output::print(json);
+  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
+  if (arguments.fail_if_unfit && !all_fit) throw output::AnsweredNo();
 }
 
 }  // namespace
@@ -109,8 +159,14 @@ void add_check(CommandLine& line, spdlog::logger& log) {
   command.option("--set", arguments->each.overrides, "replace a key of every scenario: a.b=c (may be repeated)")
       .repeatable();
   add_model_options(command, arguments->each);
+  command.option("--json", arguments->json, "write the figures as JSON to a file, or to stdout with -");
+  command.flag("--fail-if-unfit", arguments->fail_if_unfit,
+               "end with exit code 1 if a scenario does not fit into memory");
   add_engine_option(command, arguments->engine);
-  command.footer("Example:\n  lockstep check scenarios/*.yaml");
+  command.footer(
+      "Examples:\n"
+      "  lockstep check scenarios/*.yaml\n"
+      "  lockstep check my.yaml --fail-if-unfit --json check.json");
   command.callback([arguments, &log] { check_scenarios(*arguments, log); });
 }
 

@@ -13,7 +13,7 @@
 #include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/results/link_load_text.hpp"
@@ -43,8 +43,9 @@ struct Measurement {
   }
 };
 
-/// Pairs between units that would be listed one by one: on hashed networks, and for groups with unequal parts in units.
-void check_listed_pairs(const topologies::Cluster& cluster, const topologies::Mesh& mesh) {
+/// Pairs between units that would be looked at one by one: on hashed networks, and for groups with unequal parts in
+/// units.
+void check_pairs(const topologies::Cluster& cluster, const topologies::Mesh& mesh) {
   const auto* fabric = cluster.fabric_spec();
   if (fabric == nullptr) return;
   const auto groups = collectives::GroupNetwork(cluster, mesh, {"group"}).structure();
@@ -52,12 +53,14 @@ void check_listed_pairs(const topologies::Cluster& cluster, const topologies::Me
       fabric->routing == topologies::FabricRouting::ecmp && !std::holds_alternative<topologies::Crossbar>(fabric->kind);
   const std::int64_t ends = groups.local == 0 ? groups.members : groups.units;
   const std::int64_t pairs = ends * (ends - 1) * groups.groups * std::max(groups.local, 1);
-  if ((!hashed && groups.local > 0) || pairs <= collectives::network::most_pairs_in_all) return;
+  const auto most =
+      groups.local == 0 ? collectives::network::most_pairs_in_all : collectives::network::most_counted_pairs;
+  if ((!hashed && groups.local > 0) || pairs <= most) return;
   refuse_option("--group",
                 "an all_to_all has " + output::with_separators(static_cast<double>(pairs)) +
                     " pairs of members in different nodes, " +
                     (hashed ? "each with a hashed route of its own" : "and its groups have unequal parts in them"),
-                "at most " + output::with_separators(static_cast<double>(collectives::network::most_pairs_in_all)) +
+                "at most " + output::with_separators(static_cast<double>(most)) +
                     ", or a sprayed network and groups with as many members in each node");
 }
 
@@ -65,7 +68,7 @@ void check_algorithm(const topologies::Cluster& cluster, const topologies::Mesh&
                      const std::string& wanted) {
   if (wanted.empty() && kind != workloads::CollectiveKind::all_to_all)
     return;  // of the other kinds one serves any group
-  if (kind == workloads::CollectiveKind::all_to_all) check_listed_pairs(cluster, mesh);
+  if (kind == workloads::CollectiveKind::all_to_all) check_pairs(cluster, mesh);
   const auto serving = collectives::CollectiveModel(cluster, mesh).algorithms(kind, {"group"});
   if (serving.empty() && !cluster.unit_is_torus()) {
     refuse_option("--group",
@@ -77,7 +80,16 @@ void check_algorithm(const topologies::Cluster& cluster, const topologies::Mesh&
   if (std::find(serving.begin(), serving.end(), wanted) != serving.end()) return;
   std::string list;
   for (const auto& algorithm : serving) list += (list.empty() ? "one of " : ", ") + algorithm;
-  refuse_option("--algorithm", "'" + wanted + "' cannot run " + std::string(name(kind)) + " on such groups", list);
+  const auto groups = collectives::GroupNetwork(cluster, mesh, {"group"}).structure();
+  const std::int64_t pairs = std::int64_t{groups.groups} * groups.members * (groups.members - 1);
+  const bool too_many = kind == workloads::CollectiveKind::all_to_all && wanted.starts_with("direct") &&
+                        groups.units > 1 && pairs > collectives::network::most_pairs_in_all;
+  refuse_option("--algorithm",
+                "'" + wanted + "' cannot run " + std::string(name(kind)) +
+                    (too_many ? " on groups with " + output::with_separators(static_cast<double>(pairs)) +
+                                    " pairs of members, whose routes follow no rule on this network"
+                              : " on such groups"),
+                list);
 }
 
 /// The algorithm from a file, if that is what --algorithm names; of this kind and for such groups.
@@ -188,7 +200,7 @@ std::string trace_of(const Measurement& measurement, const std::string& file) {
                       {"time_s", row.time.value()},
                       {"links", output::link_load_json(measurement.cluster, row.loads)}});
     }
-    return output::json_lines(json);
+    return output::json_document(Json{{"sizes", json}});
   }
   std::string text = std::string("message_bytes,algorithm,") + output::link_load_csv_header + "\n";
   for (const auto& row : rows)
@@ -220,7 +232,7 @@ void time_collective(const CollectiveArguments& arguments, spdlog::logger& log) 
       studies::study_collective(cluster, mesh, machine.rules, "group", kind, sizes, arguments.algorithm,
                                 arguments.all || from_file, machine.perturbations, log,
                                 from_file ? &*from_file : nullptr)};
-  const auto json = output::json_lines(json_of(measurement, arguments));
+  const auto json = output::json_document(json_of(measurement, arguments));
   if (!arguments.trace.empty()) output::write_file(arguments.trace, trace_of(measurement, arguments.trace));
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
   const auto text = arguments.json == "-" ? json : text_of(measurement, arguments);

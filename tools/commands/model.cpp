@@ -9,7 +9,7 @@
 #include "sim/studies/calibration/yaml_number.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
 #include "workloads/model/huggingface/import_hf.hpp"
@@ -323,7 +323,7 @@ void run_model(const ModelArguments& arguments) {
                           "its config.json as the scenario's model"}});
     return output::print((model.source.empty() ? "" : "source: \"" + model.source + "\"\n") + *block);
   }
-  const std::string json = output::json_lines(json_of(model, arguments.sequence_length));
+  const std::string json = output::json_document(json_of(model, arguments.sequence_length));
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
   const std::string text = arguments.json == "-" ? json : text_of(model, arguments.sequence_length);
   output::print(text);

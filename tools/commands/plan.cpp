@@ -52,13 +52,8 @@ std::string as_scenario(const scenario::Scenario& scenario, const GivenScenario&
   for (const auto& key : plan) root = root.with_override(key.path, key.value);
   move_files(root, scenario, given, target);
   problems.throw_if_any();
-  std::string text =
-      "# " + std::filesystem::path(given.name()).filename().string() + " as `lockstep plan` splits it.\n";
-  for (const auto& key : root.keys()) {
-    if (key == "search") continue;
-    text += key + ": " + in_one_line(root[key]) + "\n";
-  }
-  return text;
+  return "# " + std::filesystem::path(given.name()).filename().string() + " as `lockstep plan` splits it.\n" +
+         lines_of(root, "search");
 }
 
 // ---- more or fewer chips ---------------------------------------------------------------------------

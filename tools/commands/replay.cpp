@@ -2,9 +2,7 @@
 #include "sim/studies/from_trace/from_trace.hpp"
 #include "sim/studies/replay/against.hpp"
 
-#include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -19,6 +17,7 @@
 #include "tools/report/replay_report.hpp"
 #include "workloads/traces/named_collectives.hpp"
 #include "workloads/traces/read_traces.hpp"
+#include "workloads/traces/trace_folder.hpp"
 
 namespace lockstep::commands {
 namespace {
@@ -28,35 +27,8 @@ struct ReplayArguments {
   std::string cluster, groups, collectives, longest_pause, json, out, against, scenario;
   std::vector<std::string> said;
   std::optional<std::int32_t> data;
-  double clock = 1;
+  std::optional<double> clock;
 };
-
-/// Folders stand for the traces in them, by name.
-std::vector<std::filesystem::path> files_of(const std::vector<std::string>& words) {
-  std::vector<std::filesystem::path> files;
-  for (const auto& word : words) {
-    std::error_code error;
-    if (!std::filesystem::is_directory(word, error)) {
-      files.emplace_back(word);
-      continue;
-    }
-    std::vector<std::filesystem::path> inside;
-    for (const auto& entry : std::filesystem::directory_iterator(word, error)) {
-      if (entry.is_regular_file() && !entry.path().filename().string().starts_with(".") &&
-          entry.path().filename() != "groups.json")
-        inside.push_back(entry.path());
-    }
-    // Beside graphs of Chakra lie groups, collective algorithms and scripts.
-    const auto is_graph = [](const std::filesystem::path& file) {
-      return (file.extension() == ".gz" ? file.stem() : file).extension() == ".et";
-    };
-    if (std::any_of(inside.begin(), inside.end(), is_graph)) std::erase_if(inside, std::not_fn(is_graph));
-    if (inside.empty()) throw ConfigError({{{word, 0, 0}, "", "the folder has no traces", "one file for each rank"}});
-    std::sort(inside.begin(), inside.end());
-    files.insert(files.end(), inside.begin(), inside.end());
-  }
-  return files;
-}
 
 /// The file given, or groups.json beside the traces of a folder.
 std::string groups_of(const ReplayArguments& arguments) {
@@ -71,29 +43,65 @@ void give(const ReplayArguments& arguments, const std::string& text, const std::
   output::print(arguments.json == "-" ? json : text);
 }
 
-void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
-  if (arguments.json != "-") output::check_file_place(arguments.json);
-  output::check_folder_place(arguments.out);
-  if (!arguments.out.empty() && (!arguments.against.empty() || !arguments.scenario.empty()))
-    refuse_option("--out", "its page shows a replay", "neither --against nor --scenario");
-  output::check_file_place(arguments.scenario);
+/// Options that the rest of the command line leaves without effect.
+void refuse_idle_options(const ReplayArguments& arguments) {
   if (arguments.scenario.empty() && !arguments.said.empty())
     refuse_option("--set", "there is no scenario to write", "--scenario");
   if (!arguments.scenario.empty() && arguments.cluster.empty())
     refuse_option("--scenario", "the machine of the job is not known", "--cluster, such as dgx-h100:4");
+  if (!arguments.against.empty() && !arguments.cluster.empty())
+    refuse_option("--cluster", "the scenario of --against has its own", "no --cluster");
+  const std::string instead = !arguments.scenario.empty()  ? "--scenario"
+                              : !arguments.against.empty() ? "--against"
+                                                           : "";
+  if (instead.empty()) {
+    if (arguments.data && arguments.cluster.empty())
+      refuse_option("--data", "collectives of another size take what a network makes of them",
+                    "--cluster, such as dgx-h100:4");
+    return;
+  }
+  const auto refuse = [&](bool given, const std::string& option, const std::string& what, const std::string& expected) {
+    if (given) refuse_option(option, what, expected);
+  };
+  const bool writes = instead == "--scenario";
+  refuse(!arguments.out.empty(), "--out", "its page shows a replay", "neither --against nor --scenario");
+  refuse(arguments.data.has_value(), "--data", instead + " takes the job as it was recorded",
+         writes ? "--set parallel.data=" + std::to_string(arguments.data.value_or(1)) : "a scenario of that size");
+  refuse(arguments.clock.has_value(), "--clock", instead + " takes the kernels as they were recorded",
+         "a replay, without " + instead);
+  refuse(!arguments.longest_pause.empty(), "--longest-pause", instead + " has no pauses",
+         "a replay, without " + instead);
+}
+
+/// Options that this job leaves without effect.
+void refuse_idle_options(const ReplayArguments& arguments, const workloads::RecordedJob& job) {
+  if (arguments.clock && !job.kernels)
+    refuse_option("--clock", "the trace (" + job.format + ") has no kernels", "a trace of the device's work");
+  if (!arguments.longest_pause.empty() && !job.dated)
+    refuse_option("--longest-pause", "the trace (" + job.format + ") has no dates, so no pauses", "Kineto");
+}
+
+void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
+  if (arguments.json != "-") output::check_file_place(arguments.json);
+  output::check_folder_place(arguments.out);
+  refuse_idle_options(arguments);
+  output::check_file_place(arguments.scenario);
   const auto progress = progress_line();
-  auto job = workloads::read_traces(files_of(arguments.traces), [&](double share) {
+  const auto files = workloads::trace_files(arguments.traces);
+  auto job = workloads::read_traces(files.files, [&](double share) {
     if (progress) progress("reading", share);
   });
+  job.guessed.insert(job.guessed.begin(), files.left_out.begin(), files.left_out.end());
   if (const auto groups = groups_of(arguments); !groups.empty()) workloads::read_trace_groups(groups, job);
   if (!arguments.collectives.empty()) workloads::name_collectives(arguments.collectives, job);
+  refuse_idle_options(arguments, job);
   if (!arguments.against.empty()) {
     const auto preparation = preparation::prepare_step(scenario::load_scenario(arguments.against));
     const auto& rank = job.ranks.front();
     const auto rows = replay::compared_collectives(job, rank, preparation);
     if (progress) progress("done", 1);
-    return give(arguments, output::against_text(rows, rank.rank, arguments.against),
-                output::against_json(rows, rank.rank, arguments.against));
+    return give(arguments, output::against_text(rows, rank.rank, arguments.against, &job),
+                output::against_json(rows, rank.rank, arguments.against, &job));
   }
   if (!arguments.scenario.empty()) {
     const from_trace::FromTraceOptions options{arguments.cluster, parse_overrides(arguments.said), arguments.scenario};
@@ -105,7 +113,7 @@ void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
   }
   replay::ReplayOptions options;
   options.data = arguments.data.value_or(0);
-  options.clock = arguments.clock;
+  options.clock = arguments.clock.value_or(1);
   options.keep_spans = !arguments.out.empty();
   if (!arguments.longest_pause.empty()) {
     const auto time = parse_seconds(arguments.longest_pause);

@@ -8,7 +8,7 @@
 #include "sim/studies/roofline/study.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/png.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
@@ -165,7 +165,7 @@ void run_on_a_network(const RooflineArguments& arguments, const scenario::Scenar
   const auto study = roofline::study_network(scenario, log, [&](std::string_view stage, double fraction) {
     if (progress) progress(stage, fraction);
   });
-  const auto json = output::json_lines(json_of(scenario, study));
+  const auto json = output::json_document(json_of(scenario, study));
   std::string left_out;
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);
@@ -190,7 +190,7 @@ void run_roofline(const RooflineArguments& arguments, spdlog::logger& log) {
   const auto study = roofline::study_roofline(scenario, log, [&](std::string_view stage, double fraction) {
     if (progress) progress(stage, fraction);
   });
-  const auto json = output::json_lines(json_of(scenario, study));
+  const auto json = output::json_document(json_of(scenario, study));
   std::string left_out;
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);

@@ -13,6 +13,7 @@
 #include "tools/commands/fastest_plan.hpp"
 #include "tools/commands/given_scenario.hpp"
 #include "tools/commands/kept_to_the_end.hpp"
+#include "tools/commands/moved_files.hpp"
 #include "tools/output/elements/png.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
@@ -92,10 +93,23 @@ void refuse_to_show(const Simulation& simulation, const std::string& option) {
         "at most " + output::with_separators(static_cast<double>(most)) + "; --json has the figures of longer steps"}});
 }
 
+/// With the keys of --set, and files by their whole path, so that it is the same scenario in any folder.
+std::string scenario_text(const scenario::Scenario& scenario, const GivenScenario& given) {
+  Problems problems;
+  auto root = given.document(problems);
+  move_files(root, scenario, given, "");
+  problems.throw_if_any();
+  return lines_of(root);
+}
+
 /// Prints one value on the way and nothing else; only the timeline needs the engine.
-bool dump(const std::string& what, std::int64_t rank, const scenario::Scenario& scenario,
+bool dump(const std::string& what, std::int64_t rank, const scenario::Scenario& scenario, const GivenScenario& given,
           const SimulateOptions& options, spdlog::logger& log) {
   if (what.empty()) return false;
+  if (what == "scenario") {
+    output::print(scenario_text(scenario, given));
+    return true;
+  }
   if (what == "timeline") {
     const auto simulation = simulate_at(rank, false, scenario, options, log);
     refuse_to_show(simulation, "--dump");
@@ -135,7 +149,7 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   options.progress = progress_line();
   options.record_phases =  // for the link loads of result.json, and to know which links are used most
       !arguments.out.empty() || !arguments.json.empty() || arguments.sensitivity;
-  if (dump(arguments.dump, arguments.rank, scenario, options, log)) return;
+  if (dump(arguments.dump, arguments.rank, scenario, given, options, log)) return;
   const auto& simulation = kept_to_the_end(simulate_at(arguments.rank, arguments.sensitivity, scenario, options, log));
   std::vector<sensitivity::FasterPart> faster;
   if (arguments.sensitivity) faster = sensitivity::faster_parts(scenario, simulation, log);
@@ -194,7 +208,7 @@ void add_run(CommandLine& line, spdlog::logger& log) {
                  "receives of all ranks");
   command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
   command.option("--dump", arguments->dump, "print one intermediate value instead of simulating")
-      .one_of({"cluster", "mesh", "plan", "step", "program", "timeline"});
+      .one_of({"scenario", "cluster", "mesh", "plan", "step", "program", "timeline"});
   add_engine_option(command, arguments->engine);
   command.option("--rank", arguments->rank, "show this rank's lane instead of the critical one").not_negative();
   command.flag("--trace-flows", arguments->trace_flows, "draw arrows for dependencies in the trace");

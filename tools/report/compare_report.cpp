@@ -78,6 +78,24 @@ Json parts(const std::vector<output::ComparedScenario>& scenarios) {
   return panel;
 }
 
+/// The peak of the chip that is fullest, by what it holds.
+Json memory(const std::vector<output::ComparedScenario>& scenarios) {
+  std::vector<BarRow> rows;
+  for (const auto& scenario : scenarios) {
+    const auto result = Json::parse(scenario.result);
+    rows.push_back({scenario.name, {}});
+    for (const char* kind :
+         {"weights", "gradients", "optimizer", "activations", "gathered", "buffers", "workspace", "overhead"}) {
+      const auto found = result["memory"].find(std::string(kind) + "_bytes");
+      if (found != result["memory"].end() && found->is_number() && found->get<double>() > 0)
+        rows.back().pieces.push_back({kind, found->get<double>(), kind});
+    }
+  }
+  auto panel = bars_panel("Memory at its peak", "The fullest chip.", "B", rows);
+  panel["wide"] = true;
+  return panel;
+}
+
 Json differences(const std::vector<output::ComparedScenario>& scenarios) {
   std::vector<TableColumn> columns = {{"input", ""}};
   for (const auto& scenario : scenarios) columns.push_back({scenario.name, ""});
@@ -101,8 +119,8 @@ std::string packed_timeline(const std::string& name, const Simulation& simulatio
   return data.packed(timeline);
 }
 
-std::optional<std::string> compare_report(const std::vector<output::ComparedScenario>& scenarios,
-                                          const std::vector<std::string>& timelines) {
+ReportPage comparison_page(const std::vector<output::ComparedScenario>& scenarios,
+                           const std::vector<std::string>& timelines) {
   std::string names;
   for (const auto& scenario : scenarios) names += (names.empty() ? "" : " · ") + scenario.name;
   ReportPage page("Comparison", names);
@@ -111,9 +129,15 @@ std::optional<std::string> compare_report(const std::vector<output::ComparedScen
   for (const auto& timeline : timelines) runs.push_back(page.data().nested(timeline));
   page.add({{"panel", "timeline"}, {"title", "Timelines on one axis"}, {"runs", std::move(runs)}});
   page.add(parts(scenarios));
+  page.add(memory(scenarios));
   page.add(numbers(scenarios));
   page.add(differences(scenarios));
-  return page.html();
+  return page;
+}
+
+std::optional<std::string> compare_report(const std::vector<output::ComparedScenario>& scenarios,
+                                          const std::vector<std::string>& timelines) {
+  return comparison_page(scenarios, timelines).html();
 }
 
 }  // namespace lockstep::report

@@ -7,6 +7,10 @@
 
 namespace lockstep::report {
 
+/// The panels of steps side by side; `timelines` as below.
+[[nodiscard]] ReportPage comparison_page(const std::vector<output::ComparedScenario>& scenarios,
+                                         const std::vector<std::string>& timelines);
+
 /// `timelines`: one for each scenario, as packed_timeline() gives it.
 [[nodiscard]] std::optional<std::string> compare_report(const std::vector<output::ComparedScenario>& scenarios,
                                                         const std::vector<std::string>& timelines);

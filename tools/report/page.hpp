@@ -17,6 +17,9 @@ class ReportPage {
   void add(ReportData::Json panel);
   ReportData& data() { return data_; }
 
+  /// The panels and their columns, as the page holds them: base64 of gzip.
+  [[nodiscard]] std::string packed() const;
+
   /// The page, or nothing where the program was built without it. Equal content gives equal bytes.
   [[nodiscard]] std::optional<std::string> html() const;
 
@@ -24,6 +27,9 @@ class ReportPage {
   ReportData data_;
   ReportData::Json document_;
 };
+
+/// The page of the explorer, which holds no data; nothing where the program was built without it.
+[[nodiscard]] std::optional<std::string> explorer_html();
 
 /// Writes `folder`/report.html; gives back what to tell the user: a line if there is no page, else nothing.
 [[nodiscard]] std::string write_report(output::NewFiles& files, const std::filesystem::path& folder,

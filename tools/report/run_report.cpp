@@ -57,9 +57,11 @@ Json inputs(const scenario::Scenario& scenario, const Simulation& simulation) {
 Json faster_panel(std::span<const sensitivity::FasterPart> faster) {
   Json rows = Json::array();
   for (const auto& part : faster)
-    rows.push_back({part.name, part.is_switch ? "switch" : "cable", part.alike, part.used, part.gain});
+    rows.push_back({part.name, std::string(part.is_switch ? "switch" : "cable") + (part.with_nics ? " with NICs" : ""),
+                    part.alike, part.used, part.gain});
   return table_panel("Cables and switches twice as fast",
-                     "What the step uses most. Parts that carry the same are made faster together.",
+                     "What the step uses most. Parts that carry the same are made faster together, and NICs with their "
+                     "cables.",
                      {{"part", ""}, {"kind", ""}, {"alike", "count"}, {"used", "share"}, {"step shorter by", "share"}},
                      std::move(rows));
 }
@@ -80,9 +82,8 @@ std::string subtitle(const scenario::Scenario& scenario, const Simulation& simul
 
 }  // namespace
 
-std::optional<std::string> run_report(const scenario::Scenario& scenario, const Simulation& simulation,
-                                      const Reproduction& reproduction,
-                                      std::span<const sensitivity::FasterPart> faster) {
+ReportPage step_page(const scenario::Scenario& scenario, const Simulation& simulation,
+                     std::span<const sensitivity::FasterPart> faster) {
   ReportPage page(scenario.name, subtitle(scenario, simulation));
   page.add(headline(scenario, simulation));
   page.add({{"panel", "timeline"},
@@ -99,6 +100,13 @@ std::optional<std::string> run_report(const scenario::Scenario& scenario, const 
   if (auto network = network_panel(simulation, page.data())) page.add(std::move(*network));
   if (simulation.ranks.count() < simulation.metrics.chips) page.add(classes_panel(simulation));
   page.add(inputs(scenario, simulation));
+  return page;
+}
+
+std::optional<std::string> run_report(const scenario::Scenario& scenario, const Simulation& simulation,
+                                      const Reproduction& reproduction,
+                                      std::span<const sensitivity::FasterPart> faster) {
+  auto page = step_page(scenario, simulation, faster);
   page.add(reproduce(reproduction));
   return page.html();
 }

@@ -15,6 +15,10 @@ struct Reproduction {
   std::string scenario;  ///< the scenario file's text
 };
 
+/// The panels of a step.
+[[nodiscard]] ReportPage step_page(const scenario::Scenario& scenario, const Simulation& simulation,
+                                   std::span<const sensitivity::FasterPart> faster = {});
+
 /// HTML; nothing where the program was built without the page. `faster`: what cables and switches twice as fast bring;
 /// empty if not asked for.
 [[nodiscard]] std::optional<std::string> run_report(const scenario::Scenario& scenario, const Simulation& simulation,

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "tools/output/results/result_json.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/sweep/outputs.hpp"
 
 namespace lockstep::sweep {

@@ -88,13 +88,25 @@ std::string by_axis(const std::vector<int>& sizes) {
   return text;
 }
 
+namespace {
+
+/// "90 GB/s", or one rate for each axis: "128 GB/s, 128 GB/s, 64 GB/s".
+std::string links_text(const TorusFabric& torus) {
+  if (torus.axis_links.empty()) return format(torus.link);
+  std::string text;
+  for (const BytesPerSecond link : torus.axis_links) text += (text.empty() ? "" : ", ") + format(link);
+  return text;
+}
+
+}  // namespace
+
 std::string to_string(const Chip& chip) {
   std::string text =
       chip.name + " (" + chip.title + "): " + format(chip.memory) + " at " + format(chip.memory_bandwidth);
   for (const auto& [precision, rate] : chip.peak) text += ", " + std::string(name(precision)) + ' ' + format(rate);
   if (chip.torus) {
     const TorusFabric& torus = *chip.torus;
-    text += "\n  torus: pod " + by_axis(torus.pod) + ", host " + by_axis(torus.host) + ", link " + format(torus.link) +
+    text += "\n  torus: pod " + by_axis(torus.pod) + ", host " + by_axis(torus.host) + ", link " + links_text(torus) +
             " one way, hop " + format(torus.hop_latency) + ", " + torus.wrap.to_string();
   }
   if (chip.scale_up) {

@@ -24,7 +24,6 @@ struct WrapRule {
   friend bool operator==(const WrapRule&, const WrapRule&) = default;
 };
 
-/// The inter-chip interconnect of a torus machine.
 /// The slices of a pod that its vendor lets users have.
 struct SliceRules {
   int most_chips = 0;                    ///< of the largest job
@@ -33,13 +32,16 @@ struct SliceRules {
   friend bool operator==(const SliceRules&, const SliceRules&) = default;
 };
 
+/// The inter-chip interconnect of a torus machine.
 struct TorusFabric {
   std::vector<int> pod;   ///< largest slice, e.g. 16 20 28; its length is the number of axes
   std::vector<int> host;  ///< chips of one host, e.g. 2 2 1
-  BytesPerSecond link;    ///< one way, one link
+  BytesPerSecond link;    ///< one way, one link; of the slowest axis
   Seconds hop_latency;    ///< one link
   WrapRule wrap;
-  std::optional<SliceRules> slices;  ///< none: the sources do not say
+  std::optional<SliceRules> slices;             ///< none: the sources do not say
+  std::vector<BytesPerSecond> axis_links = {};  ///< by axis, where they differ; empty: all are `link`
+  [[nodiscard]] BytesPerSecond link_of(std::size_t axis) const { return axis_links.empty() ? link : axis_links[axis]; }
   friend bool operator==(const TorusFabric&, const TorusFabric&) = default;
 };
 

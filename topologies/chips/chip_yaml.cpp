@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "topologies/chips/catalog_folder_private.hpp"
 #include "topologies/chips/chip.hpp"
 
@@ -54,6 +56,25 @@ SliceRules read_slices(const YamlView& view) {
   return rules;
 }
 
+/// One rate, or one for each axis.
+void read_links(const YamlView& view, TorusFabric& torus) {
+  if (!view.is_list()) {
+    torus.link = view.bytes_per_second();
+    return;
+  }
+  for (const YamlView& item : view.items()) torus.axis_links.push_back(item.bytes_per_second());
+  if (torus.axis_links.size() != torus.pod.size()) {
+    view.problem("has " + std::to_string(torus.axis_links.size()) + " rates",
+                 "one rate, or one for each of the " + std::to_string(torus.pod.size()) + " axes of pod");
+    torus.axis_links.clear();
+    return;
+  }
+  if (torus.axis_links.empty()) return;
+  torus.link = *std::min_element(torus.axis_links.begin(), torus.axis_links.end());
+  const auto same = [&](BytesPerSecond link) { return link == torus.link; };
+  if (std::all_of(torus.axis_links.begin(), torus.axis_links.end(), same)) torus.axis_links.clear();
+}
+
 TorusFabric read_torus(const YamlView& view) {
   TorusFabric torus;
   if (!view.expect_map("a map with pod, host, link, hop_latency and wrap")) return torus;
@@ -63,7 +84,7 @@ TorusFabric read_torus(const YamlView& view) {
   if (host.is_list() && torus.host.size() != torus.pod.size()) {
     host.problem("has " + std::to_string(torus.host.size()) + " axes", "the same number of axes as pod");
   }
-  torus.link = view.require("link", "the one-way rate of a link, such as 90 GB/s").bytes_per_second();
+  read_links(view.require("link", "the one-way rate of a link, such as 90 GB/s"), torus);
   torus.hop_latency = view.require("hop_latency", "the latency of a link, such as 1 us").seconds(true);
   torus.wrap = read_wrap(view.require("wrap", "{multiple_of: N} or {exactly: N}"));
   if (const YamlView slices = view["slices"]; slices.exists()) torus.slices = read_slices(slices);

@@ -9,6 +9,16 @@
 #include "topologies/cluster/twisted_torus.hpp"
 
 namespace lockstep::topologies {
+namespace {
+
+/// Of a network from a file, the adapter of a device as the file names it.
+std::string end_name(const Cluster& cluster, DeviceId device) {
+  const auto* fabric = cluster.fabric_spec();
+  const bool of_graph = fabric != nullptr && std::holds_alternative<GivenNetwork>(fabric->kind);
+  return cluster.node(of_graph ? cluster.nic_of(device) : device).name;
+}
+
+}  // namespace
 
 Cluster::Cluster(std::string name, Chip chip, PhysicalAxes axes, std::unique_ptr<Graph> graph)
     : name_(std::move(name)), chips_{std::move(chip)}, axes_(std::move(axes)), graph_(std::move(graph)) {}
@@ -97,7 +107,8 @@ std::vector<LinkId> Cluster::route_of_flow(DeviceId from, DeviceId to, int flow)
   if (from == to) return {};
   if (!unit_is_torus() || unit_of(from) != unit_of(to)) {
     std::vector<LinkId> way = routing_->route(from, to, flow, missing_);
-    if (way.empty()) throw NoRoute("missing links leave no route from " + node(from).name + " to " + node(to).name);
+    if (way.empty())
+      throw NoRoute("missing links leave no route from " + end_name(*this, from) + " to " + end_name(*this, to));
     return way;
   }
   const std::vector<int> hops = shortest_hops(*this, from, to);

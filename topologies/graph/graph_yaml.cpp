@@ -71,6 +71,9 @@ class LinkReader {
   /// Switches, and of hosts the adapters that are named, or else all.
   std::vector<CableEnd> ends(const YamlView& view, const YamlView& adapter) {
     std::vector<CableEnd> list;
+    std::vector<std::string> unknown, absent;  // ends, and adapters of the first host that lacks some
+    HostId first_without = 0;
+    std::size_t hosts_without = 0;
     const auto wanted = names(adapter, builder_);
     if (wanted.size() > most_adapters_of_a_host) {
       adapter.problem("has " + std::to_string(wanted.size()) + " names",
@@ -85,30 +88,50 @@ class LinkReader {
       }
       const auto end = builder_.find(name);
       if (!end) {
-        view.problem("'" + name + "' is neither a host nor a switch of this file", "one of them");
+        unknown.push_back("'" + name + "'");
         continue;
       }
       const auto* host = std::get_if<AdapterEnd>(&*end);
-      if (host == nullptr)
+      if (host == nullptr) {
         list.push_back(*end);
-      else
-        add_adapters(list, host->host, wanted, adapter);
+        continue;
+      }
+      auto lacks = add_adapters(list, host->host, wanted);
+      if (lacks.empty() || ++hosts_without > 1) continue;
+      first_without = host->host;
+      absent = std::move(lacks);
+    }
+    if (!unknown.empty())
+      view.problem(some_of(unknown) +
+                       (unknown.size() == 1 ? " is neither a host nor a switch" : " are neither hosts nor switches") +
+                       " of this file",
+                   "one of them");
+    if (!absent.empty()) {
+      const NetworkHost& host = builder_.graph().hosts[first_without];
+      std::string what = "'" + host.name + "' has no adapter " + some_of(absent);
+      if (hosts_without > 1)
+        what += ", and " + counted(hosts_without - 1, "other host") + (hosts_without == 2 ? " lacks" : " lack") +
+                " some too";
+      adapter.problem(std::move(what), "one of " + fold_names(host.adapters));
     }
     return list;
   }
 
-  void add_adapters(std::vector<CableEnd>& list, HostId host, const std::vector<std::string>& wanted,
-                    const YamlView& view) {
+  /// Adds the adapters of a host, all or the named ones; those that it does not have.
+  std::vector<std::string> add_adapters(std::vector<CableEnd>& list, HostId host,
+                                        const std::vector<std::string>& wanted) const {
     const NetworkHost& of = builder_.graph().hosts[host];
     const auto count = static_cast<int>(of.adapters.size());
+    std::vector<std::string> absent;
     for (int i = 0; wanted.empty() && i < count; ++i) list.push_back(AdapterEnd{host, i});
     for (const std::string& name : wanted) {
       const auto found = std::find(of.adapters.begin(), of.adapters.end(), name);
       if (found == of.adapters.end())
-        view.problem("'" + of.name + "' has no adapter '" + name + "'", "one of " + fold_names(of.adapters));
+        absent.push_back("'" + name + "'");
       else
         list.push_back(AdapterEnd{host, static_cast<int>(found - of.adapters.begin())});
     }
+    return absent;
   }
 
   void join(const std::vector<CableEnd>& sources, const std::vector<CableEnd>& targets, Pairs pairs,

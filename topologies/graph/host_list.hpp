@@ -21,4 +21,7 @@ namespace lockstep::topologies {
 /// Whether a name comes before another where numbers within names count as numbers: "mlx5_9" before "mlx5_10".
 [[nodiscard]] bool natural_less(std::string_view one, std::string_view other);
 
+/// "a, b, c and 5 more".
+[[nodiscard]] std::string some_of(const std::vector<std::string>& names, std::size_t most = 3);
+
 }  // namespace lockstep::topologies

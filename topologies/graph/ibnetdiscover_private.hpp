@@ -30,6 +30,7 @@ struct IbRecord {
 struct IbDump {
   std::vector<IbRecord> records;
   std::unordered_map<std::string_view, std::size_t> by_id;  ///< for looking up, never walked
+  int cut_line = 0;                                         ///< the last line, where it has no end; 0: it has
 };
 
 /// The records of a dump. Lines that cannot be read, records that are missing and cables whose two ends disagree are

@@ -37,8 +37,10 @@ class DumpReader {
   IbDump read() {
     for_each_line(text_, [&](std::string_view line, int number) {
       read_line(line, number);
+      if (!text_.ends_with('\n')) dump_.cut_line = number;
       return !builder_.gives_up();
     });
+    strangers_.tell("is no line of a dump", "what ibnetdiscover prints", builder_);
     return std::move(dump_);
   }
 
@@ -63,9 +65,9 @@ class DumpReader {
     const std::string_view kind = scan.word();
     const bool is_adapter = kind == "Ca" || kind == "Hca";
     if (!is_adapter && kind != "Switch" && kind != "Rt") {
-      const bool in_part = kind == "SW" || kind == "CA";
-      return builder_.problem(place, "", in_part ? "is the output of ibnetdiscover -p" : "is no line of a dump",
-                              in_part ? "that of ibnetdiscover without -p" : "what ibnetdiscover prints");
+      if (kind == "SW" || kind == "CA")
+        return builder_.problem(place, "", "is the output of ibnetdiscover -p", "that of ibnetdiscover without -p");
+      return strangers_.add(place);
     }
     scan.skip_space();
     const auto ports = scan.number();
@@ -119,6 +121,7 @@ class DumpReader {
   NetworkBuilder& builder_;
   IbDump dump_;
   std::string_view system_guid_;
+  StrangeLines strangers_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 /// Numbers within names.
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <string>
@@ -22,6 +23,13 @@ inline constexpr std::size_t most_digits_of_a_name = 15;
   std::string text = std::to_string(number);
   if (text.size() < digits) text.insert(0, digits - text.size(), '0');
   return text;
+}
+
+/// "gpu##" of gpu07.
+[[nodiscard]] inline std::string shape_of(std::string_view name) {
+  std::string shape(name);
+  std::replace_if(shape.begin(), shape.end(), is_digit, '#');
+  return shape;
 }
 
 }  // namespace lockstep::topologies

@@ -239,6 +239,6 @@ NodeDescription read(std::string_view text, const std::string& file, Problems& p
 }  // namespace
 
 extern const NodeFormat nccl_topology_format;
-const NodeFormat nccl_topology_format{"NCCL topology XML", recognises, read};
+const NodeFormat nccl_topology_format{"NCCL topology XML", {"NVIDIA", "AMD"}, recognises, read};
 
 }  // namespace lockstep::topologies

@@ -29,6 +29,11 @@ auto order_of(const Cable& cable) {
 
 void NetworkBuilder::problem(TextPlace place, std::string key, std::string what, std::string expected) {
   if (gives_up()) return;
+  if (place.line > 0 && !problems_.empty()) {  // a list that is wrong in the same way for each of its names
+    const Problem& last = problems_.list().back();
+    if (last.where.line == place.line && last.where.column == place.column && last.key == key && last.what == what)
+      return;
+  }
   problems_.add({{file_, place.line, place.column}, std::move(key), std::move(what), std::move(expected)});
 }
 
@@ -63,7 +68,9 @@ bool NetworkBuilder::add_name(const std::string& name, CableEnd end, TextPlace p
     return false;
   }
   if (ends_.emplace(name, end).second) return true;
-  problem(place, "", "'" + name + "' appears twice", "each host and switch once");
+  if (place.line == 0 || place.line != twice_.line || place.column != twice_.column)  // once for a list of names
+    problem(place, "", "'" + name + "' appears twice", "each host and switch once");
+  twice_ = place;
   return false;
 }
 
@@ -169,16 +176,6 @@ NetworkGraph NetworkBuilder::finish() {
             "a network in which every host reaches every other");
   }
   return std::move(graph_);
-}
-
-std::string some_of(const std::vector<std::string>& names, std::size_t most) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), most); ++i) {
-    const bool last = i + 1 == names.size();
-    text += (i == 0 ? "" : last ? " and " : ", ") + names[i];
-  }
-  if (names.size() > most) text += " and " + std::to_string(names.size() - most) + " more";
-  return text;
 }
 
 std::string counted(std::size_t count, const std::string& thing) {

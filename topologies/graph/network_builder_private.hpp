@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/core/errors.hpp"
+#include "topologies/graph/host_list.hpp"
 #include "topologies/graph/network_graph.hpp"
 
 namespace lockstep::topologies {
@@ -28,6 +29,7 @@ class NetworkBuilder {
  public:
   NetworkBuilder(std::string file, Problems& problems) : file_(std::move(file)), problems_(problems) {}
 
+  /// One line for equal problems at one place, one after the other.
   void problem(TextPlace place, std::string key, std::string what, std::string expected);
   /// So many problems that nobody reads more of them, or a network that is too large: a reader stops.
   [[nodiscard]] bool gives_up() const;
@@ -69,10 +71,9 @@ class NetworkBuilder {
   std::vector<std::string> notes_;
   std::size_t adapters_ = 0, names_left_ = most_listed_names;
   bool too_large_ = false;
+  TextPlace twice_;  ///< where the last name stood that was known
 };
 
-/// "a, b, c and 5 more".
-[[nodiscard]] std::string some_of(const std::vector<std::string>& names, std::size_t most = 3);
 /// "1 host", "2 hosts".
 [[nodiscard]] std::string counted(std::size_t count, const std::string& thing);
 

@@ -61,6 +61,24 @@ class LineScan {
   std::size_t at_ = 0;
 };
 
+/// Lines that are nothing that a format knows: one problem, however many there are.
+class StrangeLines {
+ public:
+  void add(TextPlace place) {
+    if (count_++ == 0) first_ = place;
+  }
+  void tell(const std::string& what, const std::string& expected, NetworkBuilder& builder) const {
+    if (count_ == 0) return;
+    const std::string others =
+        count_ == 1 ? "" : ", and " + counted(count_ - 1, "more line") + (count_ == 2 ? " is none" : " are none");
+    builder.problem(first_, "", what + others, expected);
+  }
+
+ private:
+  TextPlace first_;
+  std::size_t count_ = 0;
+};
+
 /// Calls `use(line, number)` for each line, without its end and spaces there, until it answers false.
 template <class Use>
 void for_each_line(std::string_view text, Use use) {

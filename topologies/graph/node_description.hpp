@@ -40,8 +40,9 @@ struct SharedPcieSwitch {
 };
 
 struct NodeDescription {
-  std::string format;     ///< "NCCL topology XML"
-  std::string link_kind;  ///< "NVLink", "xGMI"; empty: GPUs have no links of their own
+  std::string format;               ///< "NCCL topology XML"
+  std::vector<std::string> makers;  ///< of the GPUs that such files describe, as chips' titles begin: "NVIDIA"
+  std::string link_kind;            ///< "NVLink", "xGMI"; empty: GPUs have no links of their own
   std::vector<NodeGpu> gpus;
   std::vector<NodeNic> nics;
   std::vector<std::vector<PcieDistance>> between_gpus;  ///< over PCIe, whatever links they have besides

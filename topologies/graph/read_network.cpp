@@ -1,6 +1,7 @@
 #include "topologies/graph/read_network.hpp"
 
 #include "topologies/graph/network_format_private.hpp"
+#include "topologies/graph/read_node.hpp"
 #include "topologies/graph/text_file.hpp"
 
 namespace lockstep::topologies {
@@ -16,6 +17,11 @@ const NetworkFormat* format_of(std::string_view head) {
 /// The format, or a problem that lists those there are.
 const NetworkFormat* known_format(std::string_view head, const std::string& file, Problems& problems) {
   if (const NetworkFormat* format = format_of(head)) return format;
+  if (describes_a_node(head)) {
+    problems.add(
+        {{file, 0, 0}, "", "describes the inside of a node", "a network; lockstep import network reads a node"});
+    return nullptr;
+  }
   std::string names;
   for (const NetworkFormat& format : network_formats()) names += (names.empty() ? "" : ", ") + std::string(format.name);
   problems.add({{file, 0, 0}, "", "is of no known format", "one of " + names});
@@ -30,6 +36,8 @@ NetworkImport read_as(const NetworkFormat& format, std::string_view text, const 
   NetworkImport import;
   import.format = format.name;
   if (of_text.empty()) import.graph = builder.finish();
+  if (!text.ends_with('\n') && !text.ends_with('>'))  // XML ends with its root
+    builder.note("The last line of the file has no end: something may be cut off.");
   for (const Problem& problem : of_text.list()) problems.add(problem);
   import.notes = builder.take_notes();
   return import;

@@ -33,6 +33,7 @@ NodeDescription read_node_text(std::string_view text, const std::string& file, P
   }
   NodeDescription node = format->read(text, file, problems);
   node.format = format->name;
+  node.makers = format->makers;
   return node;
 }
 

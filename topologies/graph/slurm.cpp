@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "topologies/graph/name_numbers_private.hpp"
 #include "topologies/graph/slurm_private.hpp"
 
 namespace lockstep::topologies {
@@ -14,14 +15,19 @@ class Tree {
     parents_.resize(switches.size());
     widths_.resize(switches.size());
     for (std::size_t i = 0; i < switches.size(); ++i) {
+      std::vector<std::string> absent;
       for (const std::string& child : switches[i].switches) {
         if (const auto found = by_name_.find(child); found != by_name_.end()) {
           parents_[found->second].push_back(i);
         } else {
-          builder.problem(switches[i].place, "Switches", "'" + child + "' is not a switch of this file",
-                          "switches with a line of their own");
+          absent.push_back("'" + child + "'");
         }
       }
+      if (!absent.empty())
+        builder.problem(
+            switches[i].place, "Switches",
+            some_of(absent) + (absent.size() == 1 ? " is not a switch" : " are not switches") + " of this file",
+            "switches with a line of their own; the file may be cut off");
     }
   }
 
@@ -98,15 +104,33 @@ std::vector<std::string> slurm_names(std::string_view list, TextPlace place, con
   return names;
 }
 
+void check_slurm_end(std::string_view text, const std::vector<SlurmSwitch>& switches, NetworkBuilder& builder) {
+  if (switches.empty() || switches.back().hosts.empty()) return;
+  const std::string& last = switches.back().hosts.back();
+  if (!text.ends_with(last)) return;
+  const std::string shape = shape_of(last);
+  for (const SlurmSwitch& one : switches) {
+    for (const std::string& host : one.hosts) {
+      if (&host != &last && shape_of(host) == shape) return;
+    }
+  }
+  builder.problem(switches.back().place, "", "the file ends in '" + last + "' without the end of a line",
+                  "a line's end after the last name; the file may be cut off");
+}
+
 void add_slurm_tree(const std::vector<SlurmSwitch>& switches, NetworkBuilder& builder) {
   std::vector<SwitchId> ids;
   for (const SlurmSwitch& one : switches) {
     const auto id = builder.add_switch(one.name, one.place);
     if (id) ids.push_back(*id);
-    if (one.switches.empty() && one.hosts.empty())
-      builder.problem(one.place, "", "nothing is below the switch '" + one.name + "'", "Nodes or Switches");
   }
   Tree tree(switches, builder);
+  const bool lacks_switches = !builder.problems().empty();
+  for (const SlurmSwitch& one : switches) {
+    const bool is_cut_off = lacks_switches && &one == &switches.back();  // told as the switches that are missing
+    if (one.switches.empty() && one.hosts.empty() && !is_cut_off)
+      builder.problem(one.place, "", "nothing is below the switch '" + one.name + "'", "Nodes or Switches");
+  }
   if (!builder.problems().empty()) return;
   const auto order = tree.from_leaves();
   if (order.size() < switches.size()) {

@@ -15,6 +15,14 @@ std::string lower(std::string_view text) {
   return small;
 }
 
+bool is_list_of_numbers(std::string_view text) {
+  LineScan scan(text, 0);
+  do {
+    if (!scan.number()) return false;
+  } while (scan.take(","));
+  return scan.at_end();
+}
+
 bool recognises(std::string_view head) {
   return any_line(head, [](std::string_view line) {
     const std::string key = lower(line.substr(0, line.find('=')));
@@ -29,6 +37,11 @@ class ConfReader {
 
   void read_line(std::string_view line, int number) {
     line = line.substr(0, line.find('#'));
+    if (line.find('=') == std::string_view::npos) {
+      LineScan words(line, number);
+      if (words.skip_space(); !words.at_end()) strangers_.add(words.place());
+      return;
+    }
     LineScan scan(line, number);
     SlurmSwitch one;
     bool is_block = false, is_empty = true;
@@ -50,6 +63,8 @@ class ConfReader {
         one.switches = slurm_names(value, place, key, builder_);
       } else if (what == "blocksizes") {
         sizes_ = value;
+        if (!is_list_of_numbers(value))
+          return builder_.problem(place, key, "'" + sizes_ + "' is no list of sizes", "numbers such as 4,8");
         if (one.name.empty()) return;
       } else if (what != "linkspeed") {  // which Slurm ignores too
         return builder_.problem(place, key, "is no key of topology.conf",
@@ -61,7 +76,9 @@ class ConfReader {
     (is_block ? blocks_ : switches_).push_back(std::move(one));
   }
 
-  void finish() {
+  void finish(std::string_view text) {
+    strangers_.tell("is no line of topology.conf", "a line such as SwitchName=s1 Nodes=n[1-64]", builder_);
+    check_slurm_end(text, blocks_.empty() ? switches_ : blocks_, builder_);
     if (!builder_.problems().empty()) return;
     if (!switches_.empty() && !blocks_.empty())
       return builder_.problem(blocks_.front().place, "BlockName", "stands beside SwitchName", "a tree or blocks");
@@ -76,6 +93,7 @@ class ConfReader {
   NetworkBuilder& builder_;
   std::vector<SlurmSwitch> switches_, blocks_;
   std::string sizes_;
+  StrangeLines strangers_;
 };
 
 void read(std::string_view text, NetworkBuilder& builder) {
@@ -92,7 +110,7 @@ void read(std::string_view text, NetworkBuilder& builder) {
     return !builder.gives_up();
   });
   if (!joined.empty()) reader.read_line(joined, first);
-  reader.finish();
+  reader.finish(text);
 }
 
 }  // namespace

@@ -18,6 +18,10 @@ struct SlurmSwitch {
 [[nodiscard]] std::vector<std::string> slurm_names(std::string_view list, TextPlace place, const std::string& key,
                                                    NetworkBuilder& builder);
 
+/// A problem where the text ends in a host's name, not in the end of a line, and no other host has a name of that
+/// shape: "lo" where "login1" was cut off.
+void check_slurm_end(std::string_view text, const std::vector<SlurmSwitch>& switches, NetworkBuilder& builder);
+
 /// Adds a tree to the graph. Slurm knows neither rates nor counts of cables, so a switch gets as many uplinks as it has
 /// cables below, shared among its parents.
 void add_slurm_tree(const std::vector<SlurmSwitch>& switches, NetworkBuilder& builder);

@@ -66,17 +66,19 @@ void read(std::string_view text, NetworkBuilder& builder) {
     if (!tree.expect_map("a map with switches")) return;
     const auto switches = read_list(tree.require("switches", "a list of switches"), "switch", builder);
     tree.refuse_unknown_keys();
+    check_slurm_end(text, switches, builder);
     if (builder.problems().empty()) add_slurm_tree(switches, builder);
   } else if (const YamlView block = chosen["block"]; block.exists()) {
     if (!block.expect_map("a map with blocks")) return;
     auto blocks = read_list(block.require("blocks", "a list of blocks"), "block", builder);
     (void)block["block_sizes"];
     block.refuse_unknown_keys();
+    check_slurm_end(text, blocks, builder);
     if (builder.problems().empty()) add_slurm_blocks(std::move(blocks), builder);
-  } else {
-    chosen.problem("the topology '" + name + "' is neither a tree nor made of blocks", "tree or block");
   }
   chosen.refuse_unknown_keys();
+  if (builder.problems().empty() && !chosen["tree"].exists() && !chosen["block"].exists())
+    chosen.problem("the topology '" + name + "' is neither a tree nor made of blocks", "tree or block");
 }
 
 }  // namespace

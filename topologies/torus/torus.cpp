@@ -75,7 +75,7 @@ std::vector<PhysicalAxis> torus_axes(const TorusSpec& spec) {
   std::vector<PhysicalAxis> axes;
   for (std::size_t i = 0; i < spec.shape.size(); ++i) {
     const int size = spec.shape[i];
-    axes.push_back({std::string(1, "xyz"[i]), size, torus.wrap.wraps(size), torus.link, torus.hop_latency});
+    axes.push_back({std::string(1, "xyz"[i]), size, torus.wrap.wraps(size), torus.link_of(i), torus.hop_latency});
     if (spec.twisted) axes.back().twist = twists_of(spec.shape)[i];
   }
   return axes;
@@ -160,15 +160,24 @@ std::string why_not_a_slice(const TorusSpec& spec) {
     chips *= size;
     if (chips > most_chips) return sizes + " has more than " + std::to_string(most_chips) + " chips";
   }
-  // It fits in some order of the axes exactly if it fits with both sorted.
+  // It fits in some order of the axes exactly if it fits with both sorted. Axes of different links keep their order.
+  const bool any_order = spec.chip.torus->axis_links.empty();
+  if (!any_order && pod.size() > spec.chip.torus->axis_links.size())
+    return "a pod of " + std::to_string(pod.size()) + " axes; the rates of links are known of " +
+           std::to_string(spec.chip.torus->axis_links.size());
   shape.resize(pod.size(), 1);
   std::vector<int> largest = pod;
-  std::sort(shape.begin(), shape.end());
-  std::sort(largest.begin(), largest.end());
+  if (any_order) {
+    std::sort(shape.begin(), shape.end());
+    std::sort(largest.begin(), largest.end());
+  }
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] > largest[i]) return sizes + " does not fit the pod of " + by_axis(pod) + " in any order of the axes";
+    if (shape[i] <= largest[i]) continue;
+    return sizes + " does not fit the pod of " + by_axis(pod) +
+           (any_order ? " in any order of the axes" : ", whose axes have links of different rates");
   }
   if (!spec.twisted) return "";
+  if (!any_order) return sizes + " cannot be twisted, since its axes have links of different rates";
   if (twists_of(spec.shape).empty())
     return sizes + " cannot be twisted; only n x n x 2n and n x 2n x 2n can, in any order of the axes";
   for (const int size : spec.shape) {

@@ -57,7 +57,65 @@ std::vector<std::int64_t> even_layers(std::int64_t layers, std::int32_t stages) 
   return result;
 }
 
+/// What layouts call the blocks of a model: before the layers E, after them m but for the last, which is L.
+std::string letters_of(const std::vector<bool>& is_layer) {
+  std::string letters;
+  for (const bool layer : is_layer) {
+    const bool are_layers_behind = letters.find('t') != std::string::npos;
+    letters += layer ? 't' : are_layers_behind ? 'm' : 'E';
+  }
+  if (letters.ends_with('m')) letters.back() = 'L';
+  return letters;
+}
+
+/// "61 t, 1 m" of the letters in which the two differ, as `letters` has them.
+std::string counts_that_differ(const std::string& letters, const std::string& other) {
+  std::string text;
+  for (const char letter : {'E', 't', 'm', 'L'}) {
+    const auto count = std::count(letters.begin(), letters.end(), letter);
+    if (count == std::count(other.begin(), other.end(), letter)) continue;
+    text += (text.empty() ? "" : ", ") + (count == 0 ? "no" : std::to_string(count)) + " " + letter;
+  }
+  return text;
+}
+
 }  // namespace
+
+LayerSplit split_by_layout(const std::vector<bool>& is_layer, const PipelineLayout& layout) {
+  const auto wanted = letters_of(is_layer);
+  LayerSplit split;
+  std::string placed;
+  split.first_block.push_back(0);
+  for (const VirtualStageId stage : layout.ids()) {
+    placed += layout[stage];
+    split.first_block.push_back(static_cast<BlockId>(placed.size()));
+    if (layout[stage].empty() && split.what.empty()) {
+      split.what = "stage " + std::to_string(stage) + " of " + std::to_string(layout.size()) + " holds nothing";
+      split.expected = "a letter between two bars";
+    }
+  }
+  if (const auto found = counts_that_differ(placed, wanted); !found.empty()) {
+    split.what = "the layout has " + found + "; the model has " + counts_that_differ(wanted, placed);
+    split.expected = "one letter for each part of the model: E embedding, t layer, m prediction module, L loss";
+  } else if (placed != wanted) {
+    const auto at = std::mismatch(placed.begin(), placed.end(), wanted.begin()).first - placed.begin();
+    const auto above = std::upper_bound(split.first_block.begin(), split.first_block.end(), static_cast<BlockId>(at));
+    split.what = "'" + std::string(1, placed[position_of(at)]) + "' is out of order on stage " +
+                 std::to_string(above - split.first_block.begin() - 1);
+    split.expected = "E first, then t, m and L";
+  }
+  return split;
+}
+
+PipelineLayout layout_of(const std::vector<bool>& is_layer, const Indexed<VirtualStageId, BlockId>& first_block) {
+  const auto letters = letters_of(is_layer);
+  PipelineLayout layout;
+  for (VirtualStageId stage = 0; stage + 1 < first_block.count(); ++stage) {
+    layout.push_back(letters.substr(position_of(first_block[stage]),
+                                    position_of(first_block[stage + 1]) - position_of(first_block[stage])));
+  }
+  return layout;
+}
 
 LayerSplit split_layers(const std::vector<bool>& is_layer, std::int32_t stages,
                         const std::vector<std::int64_t>& layers) {

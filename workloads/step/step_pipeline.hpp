@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "workloads/pipeline/layout.hpp"
 #include "workloads/pipeline/pipeline_order.hpp"
 #include "workloads/pipeline/pipeline_timing.hpp"
 #include "workloads/sharded_layers/sharded_layer.hpp"
@@ -39,5 +40,10 @@ struct LayerSplit {
 };
 [[nodiscard]] LayerSplit split_layers(const std::vector<bool>& is_layer, std::int32_t stages,
                                       const std::vector<std::int64_t>& layers);
+/// The same as a layout says, which must place every block, in forward order.
+[[nodiscard]] LayerSplit split_by_layout(const std::vector<bool>& is_layer, const PipelineLayout& layout);
+/// Where the blocks stand, as a layout: `first_block` as in StepPipeline.
+[[nodiscard]] PipelineLayout layout_of(const std::vector<bool>& is_layer,
+                                       const Indexed<VirtualStageId, BlockId>& first_block);
 
 }  // namespace lockstep::workloads

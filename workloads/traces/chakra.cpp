@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "sim/core/counted.hpp"
 #include "workloads/traces/chakra_graph_private.hpp"
 #include "workloads/traces/json_lists_private.hpp"
 
@@ -113,7 +114,7 @@ class Reading {
       graph_.add(node(Message(bytes, offset, text_.name())));
     }
     if (unknown_fields_ > 0)
-      writer_.missing(std::to_string(unknown_fields_) + " fields are unknown and were passed over.");
+      writer_.missing(counted(unknown_fields_, "field is", "fields are") + " unknown and passed over.");
     graph_.write(text_.name());
   }
 
@@ -276,6 +277,6 @@ void read(TraceText& text, JobWriter& writer) { Reading(text, writer).run(); }
 }  // namespace
 
 extern const TraceFormat chakra_format;
-const TraceFormat chakra_format{"Chakra", recognises, read};
+const TraceFormat chakra_format{"Chakra", recognises, read, true};
 
 }  // namespace lockstep::workloads

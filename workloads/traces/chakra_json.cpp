@@ -66,6 +66,6 @@ void read(TraceText& text, JobWriter& writer) {
 }  // namespace
 
 extern const TraceFormat chakra_json_format;
-const TraceFormat chakra_json_format{"Chakra JSON", recognises, read};
+const TraceFormat chakra_json_format{"Chakra JSON", recognises, read, true};
 
 }  // namespace lockstep::workloads

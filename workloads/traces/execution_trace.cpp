@@ -153,6 +153,6 @@ void read(TraceText& text, JobWriter& writer) { Reading(text, writer).run(); }
 }  // namespace
 
 extern const TraceFormat execution_trace_format;
-const TraceFormat execution_trace_format{"PyTorch execution trace", recognises, read};
+const TraceFormat execution_trace_format{"PyTorch execution trace", recognises, read, false};
 
 }  // namespace lockstep::workloads

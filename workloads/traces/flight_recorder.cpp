@@ -141,6 +141,6 @@ void read(TraceText& text, JobWriter& writer) { Reading(text, writer).run(); }
 }  // namespace
 
 extern const TraceFormat flight_recorder_format;
-const TraceFormat flight_recorder_format{"flight recorder", recognises, read};
+const TraceFormat flight_recorder_format{"flight recorder", recognises, read, false};
 
 }  // namespace lockstep::workloads

@@ -3,6 +3,7 @@
 
 #include "sim/core/errors.hpp"
 #include "workloads/traces/host_traces_private.hpp"
+#include "workloads/traces/peers_private.hpp"
 
 namespace lockstep::workloads {
 namespace {
@@ -21,7 +22,7 @@ class Completing {
         complete(*rank, called);
     }
     problems_.throw_if_any();
-    forget_what_was_missing();
+    forget_what_was_missing(job_);
   }
 
  private:
@@ -29,21 +30,8 @@ class Completing {
     problems_.add({{called.file, 0, 0}, "", std::move(what), "an execution trace of the same steps"});
   }
 
-  /// A rank's collectives as its host launched them.
-  static std::vector<std::int32_t> in_order_of_calls(const RecordedRank& rank) {
-    std::vector<std::pair<Seconds, std::int32_t>> calls;
-    for (const auto& event : rank.events) {
-      if (event.collective >= 0)
-        calls.emplace_back(event.launched.value_or(event.start.value_or(Seconds(0))), event.collective);
-    }
-    std::stable_sort(calls.begin(), calls.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<std::int32_t> order;
-    for (const auto& [when, collective] : calls) order.push_back(collective);
-    return order;
-  }
-
   void complete(RecordedRank& rank, const RecordedRank& called) {
-    const auto order = in_order_of_calls(rank);
+    const auto order = collectives_in_order_of_calls(rank);
     if (std::cmp_not_equal(order.size(), called.collectives.size())) {
       return problem(called, "has " + std::to_string(called.collectives.size()) + " collectives, " + rank.file +
                                  " has " + std::to_string(order.size()));
@@ -80,21 +68,6 @@ class Completing {
     const auto [known, is_new] = groups_.try_emplace(of_host, job_.groups.next_id());
     if (is_new) job_.groups.push_back(host_.groups[of_host]);
     return known->second;
-  }
-
-  /// Sentences on collectives of which something was missing that is there now.
-  void forget_what_was_missing() {
-    bool kinds = true, sizes = true;
-    for (const auto& rank : job_.ranks) {
-      for (const auto& made : rank.collectives) {
-        kinds = kinds && made.kind;
-        sizes = sizes && (!made.kind || made.buffer);
-      }
-    }
-    std::erase_if(job_.missing, [&](const std::string& sentence) {
-      return (kinds && sentence.starts_with("Of some collectives the trace does not tell the kind")) ||
-             (sizes && sentence.starts_with("Of some collectives the trace does not tell the size"));
-    });
   }
 
   RecordedJob& job_;

@@ -46,6 +46,7 @@ struct TraceFormat {
   std::string_view name;
   bool (*recognises)(std::string_view head);
   void (*read)(TraceText& text, JobWriter& writer);
+  bool has_kernels;  ///< the device's work, not only what was communicated
 };
 
 /// The collective that PyTorch, NCCL or a kernel's name means ("_all_gather_base", "allreduce", "ncclDevKernel_..."); a

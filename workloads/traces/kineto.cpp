@@ -151,6 +151,10 @@ class Reading {
       if (!wanted) return;
     }
     const auto start = nanoseconds_of(event, "ts");
+    for (const auto* key : {"ts", "dur"}) {
+      if (const auto* field = event.find(key); field != nullptr && field->kind == JsonFields::Kind::text)
+        writer_.guessed("Times stand in the trace as text; read as microseconds.");
+    }
     auto duration = nanoseconds_of(event, "dur");
     if (!start) return refuse(where, "ts", "the event has no time", "microseconds such as 1712195495505583.25");
     if (!duration) {
@@ -269,6 +273,6 @@ std::optional<std::int64_t> nanoseconds_of(const JsonFields& event, std::string_
 }
 
 extern const TraceFormat kineto_format;
-const TraceFormat kineto_format{"Kineto", recognises, read};
+const TraceFormat kineto_format{"Kineto", recognises, read, true};
 
 }  // namespace lockstep::workloads

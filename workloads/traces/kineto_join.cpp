@@ -38,6 +38,7 @@ class Joining {
       return std::tie(a.thread, a.start, a.collective) < std::tie(b.thread, b.start, b.collective);
     });
     for (const auto& device : events_.device) write(device);
+    count_overlaps();
     number_collectives();
     for (const auto id : rank_.events.ids())
       by_launch_[events_.device[position_of(id)].stream].emplace_back(events_.device[position_of(id)].correlation, id);
@@ -70,6 +71,21 @@ class Joining {
   }
 
   [[nodiscard]] Seconds since_first(std::int64_t stamp) const { return seconds(stamp - origin_); }
+
+  /// Dates of kernels on one stream overlap by some microseconds where one prepares itself while the last one ends.
+  void count_overlaps() {
+    constexpr Seconds usual(10e-6);
+    Indexed<RecordedStreamId, Seconds> end(rank_.streams.size(), Seconds(0));
+    for (const auto& event : rank_.events) {
+      auto& before = end[event.stream];
+      const auto overlap = std::min(before, *event.start + event.duration) - *event.start;
+      if (overlap > usual) {
+        ++rank_.overlaps;
+        rank_.longest_overlap = std::max(rank_.longest_overlap, overlap);
+      }
+      before = std::max(before, *event.start + event.duration);
+    }
+  }
 
   RecordedStreamId stream(std::int64_t device, std::int64_t number) {
     const auto [known, is_new] = streams_.try_emplace({device, number}, rank_.streams.next_id());

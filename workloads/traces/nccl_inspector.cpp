@@ -65,6 +65,6 @@ void read(TraceText& text, JobWriter& writer) { Reading(text, writer).run(); }
 }  // namespace
 
 extern const TraceFormat nccl_inspector_format;
-const TraceFormat nccl_inspector_format{"NCCL inspector", recognises, read};
+const TraceFormat nccl_inspector_format{"NCCL inspector", recognises, read, false};
 
 }  // namespace lockstep::workloads

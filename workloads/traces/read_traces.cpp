@@ -8,55 +8,16 @@
 #include <set>
 #include <system_error>
 
+#include "sim/core/counted.hpp"
+#include "sim/core/quantity_text.hpp"
 #include "workloads/traces/host_traces_private.hpp"
-#include "workloads/traces/job_writer_private.hpp"
 #include "workloads/traces/json_lists_private.hpp"
+#include "workloads/traces/peers_private.hpp"
+#include "workloads/traces/trace_formats_private.hpp"
 
 namespace lockstep::workloads {
 
-extern const TraceFormat kineto_format;
-extern const TraceFormat chakra_format;
-extern const TraceFormat chakra_json_format;
-extern const TraceFormat execution_trace_format;
-extern const TraceFormat flight_recorder_format;
-extern const TraceFormat nccl_inspector_format;
-
 namespace {
-
-const std::array<const TraceFormat*, 6>& formats() {
-  static const std::array<const TraceFormat*, 6> all{&kineto_format,          &nccl_inspector_format,
-                                                     &flight_recorder_format, &chakra_json_format,
-                                                     &execution_trace_format, &chakra_format};
-  return all;
-}
-
-/// Files that hold a trace, in a form that is not read.
-void refuse_other_forms(const TraceText& text, std::string_view head) {
-  const auto refuse = [&](std::string what, std::string expected) {
-    throw ConfigError({{{text.name(), 0, 0}, "", std::move(what), std::move(expected)}});
-  };
-  const auto byte = [&](std::size_t at) { return at < head.size() ? static_cast<unsigned char>(head[at]) : 0U; };
-  // A protocol number, and then no field of Chakra's messages.
-  if (byte(0) == 0x80 && byte(1) >= 2 && byte(1) <= 5 && byte(2) != 0x0A && byte(2) != 0x08 && byte(2) != 0x12)
-    refuse(
-        "is a pickle, such as PyTorch's flight recorder writes",
-        "JSON: python3 -c 'import json, pickle, sys; json.dump(pickle.load(open(sys.argv[1], \"rb\")), sys.stdout)' " +
-            text.name() + " > trace.json");
-  if (head.starts_with("SQLite format 3"))
-    refuse("is a database, such as nsys exports, which does not hold the sizes of collectives",
-           "the trace of torch.profiler");
-}
-
-const TraceFormat& format_of(TraceText& text) {
-  const auto head = text.head();
-  refuse_other_forms(text, head);
-  for (const auto* format : formats()) {
-    if (format->recognises(head)) return *format;
-  }
-  std::string names;
-  for (const auto* format : formats()) names += (names.empty() ? "" : ", ") + std::string(format->name);
-  throw ConfigError({{{text.name(), 0, 0}, "", "is no trace of a known format", "one of " + names}});
-}
 
 /// The number behind "rank" or "worker" in a file's name, or before its endings: 3 of "rank-3.json.gz",
 /// "worker3_step_12.pt.json", "job.3.et" and "job.3.et.gz".
@@ -118,6 +79,21 @@ void take_rank(JobWriter& writer) {
   ranks.push_back(std::move(writer.rank));
 }
 
+void tell_overlaps(RecordedJob& job) {
+  std::int64_t kernels = 0, ranks = 0;
+  Seconds longest(0);
+  for (const auto& rank : job.ranks) {
+    kernels += rank.overlaps;
+    ranks += rank.overlaps > 0 ? 1 : 0;
+    longest = std::max(longest, rank.longest_overlap);
+  }
+  if (kernels == 0) return;
+  job.guessed.push_back("On " + counted(ranks, "rank") + " " + counted(kernels, "kernel") +
+                        (kernels == 1 ? " begins before the one before it on its stream ends, by "
+                                      : " begin before the one before them on their stream ends, by up to ") +
+                        format(longest) + (kernels == 1 ? "; it counts" : "; each counts") + " from that end.");
+}
+
 void finish(RecordedJob& job) {
   std::sort(job.ranks.begin(), job.ranks.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
   if (job.world == 0) {
@@ -137,6 +113,8 @@ void finish(RecordedJob& job) {
          "traces of one job"});
   }
   problems.throw_if_any();
+  complete_from_peers(job);
+  tell_overlaps(job);
   check_members(job);
 }
 
@@ -192,9 +170,10 @@ RecordedJob read_trace_bytes(std::string_view bytes, const std::string& name, st
   RecordedJob job;
   JobWriter writer(job);
   const auto text = TraceText::of_bytes(bytes, name);
+  const auto& known = trace_formats();
   const auto given =
-      std::find_if(formats().begin(), formats().end(), [&](const TraceFormat* one) { return one->name == format; });
-  read_one(*text, given == formats().end() ? format_of(*text) : **given, writer, std::nullopt, 0);
+      std::find_if(known.begin(), known.end(), [&](const TraceFormat* one) { return one->name == format; });
+  read_one(*text, given == known.end() ? format_of(*text) : **given, writer, std::nullopt, 0);
   take_rank(writer);
   finish(job);
   return job;

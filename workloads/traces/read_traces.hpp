@@ -1,6 +1,6 @@
 #pragma once
 /// Files that tell what a job did, whatever wrote them, to a RecordedJob. A format is one file of this folder and one
-/// line of the table in read_traces.cpp.
+/// line of the table in trace_formats.cpp.
 #include <filesystem>
 #include <functional>
 #include <string>

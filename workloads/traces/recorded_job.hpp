@@ -91,6 +91,9 @@ struct RecordedRank {
   std::vector<RecordedWait> waits;    ///< by start
   std::vector<Seconds> stream_waits;  ///< calls that let a stream wait for another, without saying which; ascending
   std::vector<RecordedStep> steps;    ///< by start
+  /// Events that begin well before the one before them on their stream ends, and by how much at most.
+  std::int64_t overlaps = 0;
+  Seconds longest_overlap{0};
 };
 
 struct RecordedJob {

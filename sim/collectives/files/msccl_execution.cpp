@@ -271,18 +271,25 @@ class Execution {
   }
 
   void find_deadlocks() {
-    RunningBlock* stuck = nullptr;
+    RunningBlock *stuck = nullptr, *unserved = nullptr;  // the last one, and the first that nobody will send to
+    std::size_t others = 0;                              // that nobody will send to, often because of the first
     for (auto& block : blocks_) {
       if (block.ended()) continue;
       stuck = &block;
-      if (cause(block) != nullptr || problems_.size() == most_problems) continue;
-      problems_.add({algorithm_.where(block.step()), "",
-                     block.text() + " waits forever: gpu " + std::to_string(block.block->receive) +
-                         " sends nothing more to gpu " + std::to_string(block.rank) + " on channel " +
-                         std::to_string(block.block->channel),
+      if (cause(block) != nullptr) continue;
+      if (unserved == nullptr)
+        unserved = &block;
+      else
+        ++others;
+    }
+    if (unserved != nullptr) {
+      problems_.add({algorithm_.where(unserved->step()), "",
+                     unserved->text() + " waits forever: gpu " + std::to_string(unserved->block->receive) +
+                         " sends nothing more to gpu " + std::to_string(unserved->rank) + " on channel " +
+                         std::to_string(unserved->block->channel) + also(others, "step waits", "steps wait"),
                      "a send for every receive"});
     }
-    if (stuck == nullptr || !problems_.empty()) return;
+    if (stuck == nullptr || unserved != nullptr) return;
     std::vector<RunningBlock*> way;
     while (std::find(way.begin(), way.end(), stuck) == way.end()) {
       way.push_back(stuck);
@@ -297,13 +304,22 @@ class Execution {
   }
 
   void find_messages_left() {
-    for (const auto& [ends, channel] : channels_) {
-      if (channel.messages.empty() || problems_.size() == most_problems) continue;
-      problems_.add({algorithm_.where(*channel.messages.front().sender), "",
-                     "gpu " + std::to_string(std::get<0>(ends)) + " sends to gpu " + std::to_string(std::get<1>(ends)) +
-                         " on channel " + std::to_string(std::get<2>(ends)) + " what is never received",
-                     "a receive for every send"});
-    }
+    const auto is_left = [](const auto& entry) { return !entry.second.messages.empty(); };
+    const auto first = std::find_if(channels_.begin(), channels_.end(), is_left);
+    if (first == channels_.end()) return;
+    const auto others = static_cast<std::size_t>(std::count_if(std::next(first), channels_.end(), is_left));
+    const auto& [ends, channel] = *first;
+    problems_.add({algorithm_.where(*channel.messages.front().sender), "",
+                   "gpu " + std::to_string(std::get<0>(ends)) + " sends to gpu " + std::to_string(std::get<1>(ends)) +
+                       " on channel " + std::to_string(std::get<2>(ends)) + " what is never received" +
+                       also(others, "channel keeps messages", "channels keep messages"),
+                   "a receive for every send"});
+  }
+
+  /// ", and 3 more steps wait": mostly consequences of what was said.
+  static std::string also(std::size_t others, const char* one, const char* several) {
+    if (others == 0) return "";
+    return ", and " + std::to_string(others) + " more " + (others == 1 ? one : several);
   }
 
   const Algorithm& algorithm_;

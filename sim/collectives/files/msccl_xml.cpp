@@ -33,6 +33,8 @@ constexpr std::array<std::pair<std::string_view, Kind>, 9> kinds{{{"allreduce", 
                                                                   {"all_reduce", Kind::all_reduce},
                                                                   {"all_gather", Kind::all_gather}}};
 
+constexpr std::array<std::string_view, 3> protocols{"Simple", "LL", "LL128"};  // of NCCL, which MSCCL takes over
+
 class Reader {
  public:
   Reader(const std::string& file, Problems& problems) : problems_(problems) { algorithm_.file = file; }
@@ -43,6 +45,10 @@ class Reader {
     algorithm_.name = root.attribute("name");
     if (algorithm_.name.empty()) algorithm_.name = "from a file";
     algorithm_.protocol = root.attribute("proto");
+    if (!algorithm_.protocol.empty() &&
+        std::find(protocols.begin(), protocols.end(), algorithm_.protocol) == protocols.end())
+      problem(root, "proto", "'" + algorithm_.protocol + "' is no protocol", "one of Simple, LL, LL128");
+    static_cast<void>(number(root, "nchannels", 1, most_channels, 1));
     algorithm_.in_place = number(root, "inplace", 0, 1, 0) == 1;
     read_kind(root);
     const auto gpus = number(root, "ngpus", 2, most_gpus);
@@ -57,8 +63,13 @@ class Reader {
     std::vector<bool> known(algorithm_.gpus.size());
     for (const auto& child : root.children) {
       if (child.name != "gpu") continue;
+      const auto before = problems_.size();
       const auto id = static_cast<std::size_t>(number(child, "id", 0, gpus - 1));
-      if (known[id]) problem(child, "id", "gpu " + std::to_string(id) + " appears twice", "each gpu once");
+      if (problems_.size() > before) continue;  // it may be any
+      if (known[id]) {
+        problem(child, "id", "gpu " + std::to_string(id) + " appears twice", "each gpu once");
+        continue;
+      }
       known[id] = true;
       read_gpu(child, algorithm_.gpus[id]);
       if (problems_.size() > most_problems) return std::nullopt;
@@ -93,6 +104,14 @@ class Reader {
     return std::max(least, 0);
   }
 
+  /// Elements of a list are numbered one after the other.
+  void check_order(const XmlElement& element, const char* key, std::size_t next) {
+    const auto before = problems_.size();
+    const auto found = number(element, key, 0, most_of_a_buffer);
+    if (problems_.size() == before && std::cmp_not_equal(found, next))
+      problem(element, key, "is " + std::to_string(found), std::to_string(next) + ", the next in order");
+  }
+
   void read_kind(const XmlElement& root) {
     const auto coll = root.attribute("coll");
     const auto* const known =
@@ -115,9 +134,7 @@ class Reader {
               "at most " + std::to_string(2 * most_of_a_buffer));
     for (const auto& child : element.children) {
       if (child.name != "tb") continue;
-      const auto id = number(child, "id", 0, most_of_a_buffer);
-      if (std::cmp_not_equal(id, gpu.blocks.size()))
-        problem(child, "id", "is " + std::to_string(id), std::to_string(gpu.blocks.size()) + ", the next in order");
+      check_order(child, "id", gpu.blocks.size());
       read_block(child, gpu.blocks.emplace_back());
     }
   }
@@ -129,9 +146,7 @@ class Reader {
     block.channel = number(element, "chan", 0, most_channels - 1);
     for (const auto& child : element.children) {
       if (child.name != "step") continue;
-      const auto place = number(child, "s", 0, most_of_a_buffer);
-      if (std::cmp_not_equal(place, block.steps.size()))
-        problem(child, "s", "is " + std::to_string(place), std::to_string(block.steps.size()) + ", the next in order");
+      check_order(child, "s", block.steps.size());
       block.steps.push_back(read_step(child));
     }
   }
@@ -192,24 +207,34 @@ class Reader {
       gpu.input = std::max(gpu.input, promise.input_chunks(member));
       gpu.output = std::max(gpu.output, promise.output_chunks(member));
       for (auto& block : gpu.blocks) {
-        for (auto& step : block.steps) check_step(member, gpu, block, step);
+        check_peers(member, block);
+        for (auto& step : block.steps) check_step(gpu, step);
       }
     }
   }
 
-  void check_step(MemberId rank, Gpu& gpu, const ThreadBlock& block, Step& step) {
-    const auto& action = *step.action;
-    const std::string type = "'" + std::string(action.type) + "'";
-    if (action.sends && (block.send < 0 || block.send == rank))
-      problem(step, "type", type + " sends, but its tb sends to " + (block.send < 0 ? "nobody" : "its own gpu"),
+  /// The first step of a thread block that needs a peer which the block does not have.
+  void check_peers(MemberId rank, const ThreadBlock& block) {
+    const auto lacks = [&](MemberId peer) { return peer < 0 || peer == rank; };
+    const auto first = [&](bool Action::*needs) {
+      return std::find_if(block.steps.begin(), block.steps.end(),
+                          [&](const Step& step) { return step.action->*needs; });
+    };
+    const auto type = [](const Step& step) { return "'" + std::string(step.action->type) + "'"; };
+    if (const auto step = first(&Action::sends); lacks(block.send) && step != block.steps.end())
+      problem(*step, "type", type(*step) + " sends, but its tb sends to " + (block.send < 0 ? "nobody" : "its own gpu"),
               "a tb with the peer in send");
-    if (action.receives && (block.receive < 0 || block.receive == rank))
-      problem(step, "type",
-              type + " receives, but its tb receives from " + (block.receive < 0 ? "nobody" : "its own gpu"),
+    if (const auto step = first(&Action::receives); lacks(block.receive) && step != block.steps.end())
+      problem(*step, "type",
+              type(*step) + " receives, but its tb receives from " + (block.receive < 0 ? "nobody" : "its own gpu"),
               "a tb with the peer in recv");
+  }
+
+  void check_step(Gpu& gpu, Step& step) {
+    const auto& action = *step.action;
     if (action.reduces && step.source.first < 0) step.source = step.target;
-    if (reads(action)) check_chunks(step, gpu, step.source, "srcoff");
-    if (action.stores) check_chunks(step, gpu, step.target, "dstoff");
+    if (reads(action) && !check_chunks(step, gpu, step.source, "srcoff")) return;
+    if (action.stores && !check_chunks(step, gpu, step.target, "dstoff")) return;
     if ((step.after_block < 0) != (step.after_step < 0)) step.after_block = step.after_step = -1;
     if (step.after_block < 0) return;
     if (std::cmp_greater_equal(step.after_block, gpu.blocks.size())) {
@@ -229,15 +254,16 @@ class Reader {
     return action.reduces || (!action.receives && (action.sends || action.stores));
   }
 
-  void check_chunks(const Step& step, const Gpu& gpu, const Chunks& chunks, const char* key) {
+  bool check_chunks(const Step& step, const Gpu& gpu, const Chunks& chunks, const char* key) {
     const auto size = chunks.buffer == Buffer::input    ? gpu.input
                       : chunks.buffer == Buffer::output ? gpu.output
                                                         : gpu.scratch;
-    if (chunks.first >= 0 && std::int64_t{chunks.first} + step.count <= size) return;
+    if (chunks.first >= 0 && std::int64_t{chunks.first} + step.count <= size) return true;
     problem(step, key,
             std::to_string(step.count) + " chunks from " + std::to_string(chunks.first) +
                 " on do not lie in the buffer of " + std::to_string(size),
             "chunks that the gpu's i_chunks, o_chunks or s_chunks hold");
+    return false;
   }
 
   Problems& problems_;

@@ -8,7 +8,6 @@ namespace {
 using Kind = workloads::CollectiveKind;
 
 constexpr std::int64_t most_chunks_of_all_ranks = 1 << 20;  // half a second and 150 MB of symbols
-constexpr std::size_t most_named = 5;
 
 bool adds_up(Kind kind) { return kind == Kind::reduce_scatter || kind == Kind::all_reduce || kind == Kind::reduce; }
 bool in_shares(Kind kind) {
@@ -103,23 +102,24 @@ std::string Promise::why_differs(const Content& found, const Content& promised) 
 void Promise::check(const std::function<ContentId(MemberId rank, std::int32_t place)>& found, Contributions& contents,
                     const Location& where, Problems& problems) const {
   std::size_t wrong = 0;
+  Problem first{where, "", "", ""};
   for (MemberId rank = 0; rank < ranks_; ++rank) {
     for (std::int32_t place = 0; place < output_chunks(rank); ++place) {
       const auto want = promised(rank, place, contents), have = found(rank, place);
-      if (have == want || ++wrong > most_named) continue;
-      problems.add({where, "",
-                    "chunk " + std::to_string(place) + " of the output of rank " + std::to_string(rank) + " " +
-                        why_differs(contents[have], contents[want]),
-                    adds_up(kind_) ? "the contribution of every rank exactly once"
-                                   : "the chunk of rank " +
-                                         std::to_string(kind_ == Kind::broadcast ? 0 : place / share()) + " alone"});
+      if (have == want || ++wrong > 1) continue;
+      first.what = "chunk " + std::to_string(place) + " of the output of rank " + std::to_string(rank) + " " +
+                   why_differs(contents[have], contents[want]);
+      first.expected = adds_up(kind_) ? "the contribution of every rank exactly once"
+                                      : "the chunk of rank " +
+                                            std::to_string(kind_ == Kind::broadcast ? 0 : place / share()) + " alone";
     }
   }
-  if (wrong > most_named)
-    problems.add({where, "",
-                  std::to_string(wrong - most_named) + " more chunks of outputs are not what " +
-                      std::string(workloads::name(kind_)) + " promises",
-                  ""});
+  if (wrong == 0) return;
+  if (wrong > 1)
+    first.what += ", and " + std::to_string(wrong - 1) + " more chunk" +
+                  (wrong == 2 ? " of outputs is" : "s of outputs are") + " not what " +
+                  std::string(workloads::name(kind_)) + " promises";
+  problems.add(std::move(first));
 }
 
 }  // namespace lockstep::collectives

@@ -36,8 +36,8 @@ class Promise {
   /// What a rank has in a chunk of its input at the start.
   [[nodiscard]] ContentId given(MemberId rank, std::int32_t place, Contributions& contents) const;
 
-  /// Problems at `where` for the first few chunks that end with anything else than promised. `found`: what a rank has
-  /// at a place of its output.
+  /// A problem at `where` if chunks end with anything else than promised: the first one, and how many more. `found`:
+  /// what a rank has at a place of its output.
   void check(const std::function<ContentId(MemberId rank, std::int32_t place)>& found, Contributions& contents,
              const Location& where, Problems& problems) const;
 

@@ -1,5 +1,6 @@
 #include "sim/studies/from_trace/cluster_text.hpp"
 
+#include "sim/core/counted.hpp"
 #include "sim/core/errors.hpp"
 #include "topologies/fabrics/fabric.hpp"
 
@@ -19,11 +20,10 @@ std::string indented(const std::string& text, std::size_t blanks) {
 }
 
 [[noreturn]] void refuse(std::int64_t chips, std::int64_t ranks, const std::string& expected) {
-  throw ConfigError(
-      {{{"--cluster", 0, 0},
-        "",
-        "the cluster has " + std::to_string(chips) + " chips, the job " + std::to_string(ranks) + " ranks",
-        expected}});
+  throw ConfigError({{{"--cluster", 0, 0},
+                      "",
+                      "the cluster has " + counted(chips, "chip") + ", the job " + counted(ranks, "rank"),
+                      expected}});
 }
 
 }  // namespace

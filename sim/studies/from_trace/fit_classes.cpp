@@ -1,6 +1,7 @@
 #include "sim/studies/from_trace/fit_classes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "sim/cost/layer_time.hpp"
@@ -9,6 +10,7 @@ namespace lockstep::from_trace {
 namespace {
 
 constexpr double least_share = 0.01;
+constexpr double farthest = 0.25;  // from the recorded time that a class may stay and count as measured
 
 }  // namespace
 
@@ -25,7 +27,8 @@ StepClasses::StepClasses(const preparation::PreparedStep& step, workloads::Stage
 }
 
 ByClass<Seconds> StepClasses::times(const scenario::Scenario& scenario) const {
-  const auto rates = preparation::rates_of(scenario);
+  auto rates = preparation::rates_of(scenario);
+  if (rates.kernels) rates.kernels->chip.gap = Seconds(0);
   ByClass<Seconds> sums{};
   for (const auto& [work, times] : works_)
     sums[position_of(class_of(*work))] += cost::operation_time(rates, *work) * static_cast<double>(times);
@@ -45,7 +48,32 @@ ByClass<Bytes> StepClasses::traffic() const {
   return sums;
 }
 
-void StepClasses::fit(scenario::Scenario& scenario, const ByClass<Seconds>& recorded) const {
+ByClass<bool> StepClasses::fit(scenario::Scenario& scenario, const ByClass<Seconds>& recorded) const {
+  const auto catalog = scenario.cluster.chip().kernels.value();
+  const auto of_catalog = times(scenario);
+  ByClass<bool> measured{};
+  for (std::size_t at = 0; at < measured.size(); ++at)
+    measured[at] = recorded[at] > Seconds(0) && of_catalog[at] > Seconds(0);
+  for (bool settled = false; !settled;) {
+    settled = true;
+    scenario.cluster.chip().kernels = catalog;
+    ByClass<Seconds> wanted = of_catalog;
+    for (std::size_t at = 0; at < measured.size(); ++at) {
+      if (measured[at]) wanted[at] = recorded[at];
+    }
+    approach(scenario, wanted, measured);
+    const auto reached = times(scenario);
+    for (std::size_t at = 0; at < measured.size(); ++at) {
+      if (!measured[at] || std::abs(reached[at] / recorded[at] - 1) <= farthest) continue;
+      measured[at] = false;
+      settled = false;
+    }
+  }
+  return measured;
+}
+
+void StepClasses::approach(scenario::Scenario& scenario, const ByClass<Seconds>& wanted,
+                           const ByClass<bool>& measured) const {
   constexpr int rounds = 80;
   auto& kernels = scenario.cluster.chip().kernels.value();
   const auto scale = [](double& share, double factor) { share = std::clamp(share * factor, least_share, 1.0); };
@@ -56,18 +84,23 @@ void StepClasses::fit(scenario::Scenario& scenario, const ByClass<Seconds>& reco
     const auto now = times(scenario);
     const auto factor = [&](KernelClass kind) {
       const auto at = position_of(kind);
-      if (!(recorded[at] > Seconds(0)) || !(now[at] > Seconds(0))) return 1.0;
-      return std::clamp(now[at] / recorded[at], 0.5, 2.0);
+      return now[at] > Seconds(0) ? std::clamp(now[at] / wanted[at], 0.5, 2.0) : 1.0;
     };
-    const double products = factor(KernelClass::products);
+    if (measured[position_of(KernelClass::others)]) scale(kernels.memory, factor(KernelClass::others));
+    // Attention's shares are those of the products' rate in 16 bits, so they make up for what that changes; beside
+    // them attention pays for its softmax and its diagonal.
+    double matrix = 1;
     for (auto& [precision, share] : kernels.matrix) {
-      if (precision == scenario.training.precision || precision == topologies::Precision::bf16) scale(share, products);
+      const bool in_16_bits = precision == cost::in_16_bits(scenario.training.precision);
+      if (!measured[position_of(KernelClass::products)]) break;
+      if (precision != cost::measured_as(scenario.training.precision, kernels) && !in_16_bits) continue;
+      const double before = share;
+      scale(share, factor(KernelClass::products));
+      if (in_16_bits) matrix = share / before;
     }
-    scale(kernels.memory, factor(KernelClass::others));
-    // Attention's shares are those of the products' rate; beside them it pays for its softmax and its diagonal.
     const double forward = factor(KernelClass::attention_forward), backward = factor(KernelClass::attention_backward);
-    scale(kernels.attention_forward, forward / products);
-    scale(kernels.attention_backward, backward / products);
+    scale(kernels.attention_forward, forward / matrix);
+    scale(kernels.attention_backward, backward / matrix);
     const bool at_limit =
         (kernels.attention_forward >= 1 && forward > 1) || (kernels.attention_backward >= 1 && backward > 1);
     if (at_limit) {

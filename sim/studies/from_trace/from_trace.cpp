@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/core/errors.hpp"
+#include "sim/core/quantity_text.hpp"
 #include "sim/simulate.hpp"
 #include "sim/studies/calibration/calibrate_chip.hpp"
 #include "sim/studies/from_trace/cluster_text.hpp"
@@ -26,7 +27,7 @@ class Making {
   Making(const workloads::RecordedJob& job, const FromTraceOptions& options, spdlog::logger& log)
       : job_(job), options_(options), log_(log), keys_(options.said) {
     if (!job.dated || !job.kernels)
-      refuse("--scenario", "a " + job.format + " trace has no kernels with dates", "Kineto");
+      refuse("--scenario", "the trace (" + job.format + ") has no kernels with dates", "Kineto");
     Problems problems;
     spec_ = scenario::parse_cluster(options.cluster, {"--cluster", 0, 0}, "", problems);
     problems.throw_if_any();
@@ -43,23 +44,17 @@ class Making {
     const StepClasses classes(step, replay::stage_of(step, made_.rank));
     const auto unfitted = classes.times(scenario);
     made_.is_fitted = scenario.time_model == cost::TimeModel::calibrated;
+    ByClass<bool> measured{};
     if (made_.is_fitted) {
-      classes.fit(scenario, times_);
-      scenario = load(calibration::kernels_yaml(*scenario.cluster.chip().kernels, "fitted to " + source()));
+      measured = classes.fit(scenario, times_);
+      scenario = load(calibration::kernels_yaml(*scenario.cluster.chip().kernels, rates_found(measured, unfitted)));
     }
     const auto fitted = classes.times(scenario);
     const auto flops = classes.flops();
     const auto traffic = classes.traffic();
     for (std::size_t at = 0; at < times_.size(); ++at) {
       made_.classes.push_back(
-          {static_cast<KernelClass>(at), times_[at], unfitted[at], fitted[at], flops[at], traffic[at]});
-    }
-    if (made_.is_fitted) {
-      for (const auto& row : made_.classes) {
-        if (row.recorded > Seconds(0) && std::abs(row.fitted / row.recorded - 1) > 0.01)
-          say("No share of the chip's rates from 1 % to all of them gives " + std::string(name(row.kind)) +
-              " the recorded time: the model does other work than the job, or on another chip.");
-      }
+          {static_cast<KernelClass>(at), times_[at], unfitted[at], fitted[at], flops[at], traffic[at], measured[at]});
     }
     SimulateOptions simulated;
     simulated.engine = engine::EngineKind::max_min;
@@ -71,6 +66,36 @@ class Making {
   void say(const std::string& sentence) { made_.reasons.push_back(sentence); }
   [[nodiscard]] std::string source() const {
     return std::filesystem::path(job_.ranks.front().file).filename().string();
+  }
+
+  /// Says which rates the trace gives and which are those of the catalog; returns the former as the source of the
+  /// rates. Refuses a trace that gives none.
+  std::string rates_found(const ByClass<bool>& measured, const ByClass<Seconds>& catalog) {
+    std::string found, out_of_reach, not_recorded;
+    for (std::size_t at = 0; at < measured.size(); ++at) {
+      const std::string kind(name(static_cast<KernelClass>(at)));
+      auto& list = measured[at] ? found : times_[at] > Seconds(0) ? out_of_reach : not_recorded;
+      list += (list.empty() ? "" : "; ") + kind;
+      if (&list == &out_of_reach)
+        list += " (recorded " + format(times_[at]) + ", at the catalog's rates " + format(catalog[at]) + ")";
+    }
+    if (found.empty()) {
+      refuse("--scenario",
+             out_of_reach.empty()
+                 ? "the trace has no kernels, so none of the chip's rates can be fitted"
+                 : "none of the chip's rates can be fitted: no share from 1 % to all of it explains " + out_of_reach,
+             "a trace of kernels of the model, on the chip that --cluster names");
+    }
+    say("Rates of the trace: " + found + ".");
+    if (!not_recorded.empty()) say("Rates of the catalog, since the trace has no such kernels: " + not_recorded + ".");
+    if (!out_of_reach.empty())
+      say("Rates of the catalog, since no share from 1 % to all of them explains what was recorded (the model does "
+          "other "
+          "work than the job, or on another chip): " +
+          out_of_reach + ".");
+    found += ": fitted to " + source();
+    if (!not_recorded.empty() || !out_of_reach.empty()) found += "; others: catalog";
+    return found;
   }
 
   /// What the kernels of each class take in a step.
@@ -123,6 +148,9 @@ class Making {
     const auto kernels = timed_kernels(job_, 1);
     model_ = recognised_model(job_, degrees_, kernels, said_layers());
     for (const auto& reason : model_.reasons) say(reason);
+    for (const auto* sentences : {&job_.guessed, &job_.missing}) {
+      for (const auto& sentence : *sentences) say(sentence);
+    }
     if (!kernels.empty() && model_.heads) say("Shapes of products and attention are those of the trace.");
   }
 
@@ -196,7 +224,8 @@ class Making {
     if (model_.kv_heads != model_.heads) text += ", " + pair("kv_heads", *model_.kv_heads);
     if (*model_.head_size * *model_.heads != *model_.d_model) text += ", " + pair("head_size", *model_.head_size);
     text += ", " + pair("vocabulary", *model_.vocabulary);
-    return text + (model_.gated ? "" : ", mlp: plain") + "}";
+    if (!model_.gated) text += ", mlp: plain";
+    return text + "}";
   }
 
   [[nodiscard]] std::filesystem::path folder() const { return std::filesystem::path(options_.file).parent_path(); }

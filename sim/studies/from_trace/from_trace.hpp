@@ -25,8 +25,9 @@ struct FromTraceOptions {
 struct ClassResidual {
   KernelClass kind = KernelClass::others;
   Seconds recorded{0}, unfitted{0}, fitted{0};
-  Flops flops{0};    ///< that the scenario's step computes in this class
-  Bytes traffic{0};  ///< and moves
+  Flops flops{0};         ///< that the scenario's step computes in this class
+  Bytes traffic{0};       ///< and moves
+  bool measured = false;  ///< the fitted rate is the trace's; otherwise it is the catalog's
 };
 
 struct FromTrace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "sim/core/counted.hpp"
 #include "sim/core/errors.hpp"
 
 namespace lockstep::replay {
@@ -33,30 +34,31 @@ JobShape::JobShape(const workloads::RecordedJob& job, const ReplayOptions& optio
   const auto recorded = static_cast<std::int32_t>(job.ranks.size());
   one_for_all_ = recorded == 1 && world_ > 1;
   if (options.data > 0 && !one_for_all_) {
-    refuse("--data", "the traces are those of " + std::to_string(recorded) + " of " + std::to_string(world_) + " ranks",
+    if (world_ == 1) refuse("--data", "the job has one rank, so no group is data parallel", "a job of several ranks");
+    refuse("--data", "the traces are those of " + std::to_string(recorded) + " of " + counted(world_, "rank"),
            "the trace of one rank, which then stands for all");
   }
   if (options.cluster != nullptr && recorded != 1 && recorded != world_) {
-    refuse("--cluster", "there are traces of " + std::to_string(recorded) + " of " + std::to_string(world_) + " ranks",
+    refuse("--cluster", "there are traces of " + std::to_string(recorded) + " of " + counted(world_, "rank"),
            "the trace of one rank, which then stands for all, or those of all");
   }
   spreads_.resize(job.groups.size());
   if (one_for_all_) {
     for (const auto id : job.groups.ids()) spreads_[id] = recorded_spread(job.groups[id]);
     if (options.data > 0) resize(options);
-    notes_.push_back("One rank's trace stands for all " + std::to_string(world_) +
-                     " ranks; waiting for slower ranks cannot be told from it.");
+    notes_.push_back("One rank's trace stands for " +
+                     (world_ == 1 ? "the only rank" : "all " + counted(world_, "rank")) +
+                     "; waiting for slower ranks cannot be told from it.");
   }
   ranks_ = one_for_all_ ? (options.cluster != nullptr ? world_ : 1) : recorded;
   if (options.cluster != nullptr && ranks_ > options.cluster->devices()) {
     refuse("--cluster",
-           "the cluster has " + std::to_string(options.cluster->devices()) + " chips, the job " +
-               std::to_string(ranks_) + " ranks",
+           "the cluster has " + counted(options.cluster->devices(), "chip") + ", the job " + counted(ranks_, "rank"),
            "at least as many chips as ranks");
   }
   if (options.cluster != nullptr && ranks_ < options.cluster->devices())
-    notes_.push_back("The job takes the first " + std::to_string(ranks_) + " of the cluster's " +
-                     std::to_string(options.cluster->devices()) + " chips.");
+    notes_.push_back("The job takes the first " + (ranks_ == 1 ? "" : std::to_string(ranks_) + " ") +
+                     "of the cluster's " + counted(options.cluster->devices(), "chip") + ".");
 }
 
 JobShape::Spread JobShape::recorded_spread(const workloads::RecordedGroup& group) const {
@@ -110,8 +112,15 @@ void JobShape::resize(const ReplayOptions& options) {
     }
   }
   world_ = fewer * size;
+  if (size == old.size) return;
   notes_.push_back("Data parallel over " + std::to_string(size) + " instead of " + std::to_string(old.size) +
                    " ranks, each with the batch that it had; arrays of gradients and weights keep their sizes.");
+}
+
+bool JobShape::is_alone(const workloads::RecordedCollective& collective) const {
+  const auto recorded = job_.groups[collective.group].size;
+  return one_for_all_ && collective.kind && collective.kind != workloads::CollectiveKind::point_to_point &&
+         (recorded == 0 ? job_.world : recorded) > 1 && spreads_[collective.group].size == 1;
 }
 
 std::vector<Ranks> JobShape::groups(const MatchedCollective& collective) const {

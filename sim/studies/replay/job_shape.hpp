@@ -20,6 +20,8 @@ class JobShape {
   [[nodiscard]] std::int32_t world() const { return world_; }  ///< of the job that is replayed
   /// The groups that run this collective at once, with ranks of the program.
   [[nodiscard]] std::vector<Ranks> groups(const MatchedCollective& collective) const;
+  /// Whether the group of a collective had several members, and has one now.
+  [[nodiscard]] bool is_alone(const workloads::RecordedCollective& collective) const;
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "sim/core/counted.hpp"
 #include "sim/core/errors.hpp"
 
 namespace lockstep::replay {
@@ -110,9 +111,15 @@ class Matching {
     for (const auto place : list) {
       for (const auto& part : all_[place].parts) ++count[part.rank];
     }
+    const auto& members = job_.groups[all_[list.front()].what.group].ranks;
+    for (std::int32_t rank = 0; std::cmp_less(rank, job_.ranks.size()); ++rank) {
+      const auto number = job_.ranks[position_of(rank)].rank;
+      if (problems_.size() == 0 && std::find(members.begin(), members.end(), number) != members.end())
+        count.try_emplace(rank, 0);
+    }
     for (const auto& [rank, parts] : count) {
       if (parts == std::ssize(list)) continue;
-      problem(rank, "has " + std::to_string(parts) + " collectives of " + group_text(all_[list.front()].what) +
+      problem(rank, "has " + counted(parts, "collective") + " of " + group_text(all_[list.front()].what) +
                         ", other ranks have " + std::to_string(list.size()));
       return;
     }

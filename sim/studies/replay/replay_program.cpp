@@ -155,7 +155,7 @@ class Writing {
     op.vertex = id;
     op.priority = operation.priority;
     op.stage = part.role;
-    op.streams = std::vector<program::StreamId>{stream("receives")};
+    op.streams = shared({stream("receives")});
     for (const auto before : operation.after) op.predecessors.push_back(operations_[part.role][before]);
     op.predecessors.push_back(sent_[position_of(matched)]);
     std::sort(op.predecessors.begin(), op.predecessors.end());
@@ -189,7 +189,7 @@ class Writing {
                         (parts.front().role == pair.front().rank ? " up" : " down"))};
       sent_[position_of(matched)] = id;
     }
-    op.streams = std::move(streams);
+    op.streams = shared(streams);
     std::sort(op.predecessors.begin(), op.predecessors.end());
     op.predecessors.erase(std::unique(op.predecessors.begin(), op.predecessors.end()), op.predecessors.end());
     if (op.predecessors.size() > most_predecessors) {
@@ -246,11 +246,20 @@ class Writing {
                                              SimulatedCollective& told) {
     const auto& what = matched.what;
     told.members = static_cast<std::int32_t>(groups.front().size());
-    if (!network_ && shape_.one_for_all() && what.kind) told.members = job_.groups[what.group].size;
+    if (!network_ && shape_.one_for_all() && what.kind) {
+      const auto size = job_.groups[what.group].size;
+      told.members = size > 0 ? size : shape_.world();
+    }
     told.buffer = what.buffer;
     if (what.buffer && what.buffer_is_shard &&
         what.buffer->value() <= collectives::most_full_size.value() / std::max(1, told.members))
       told.buffer = *what.buffer * told.members;
+    if (network_ && shape_.is_alone(what)) {  // of other data-parallel sizes: it has nobody left to communicate with
+      NetworkCollective nothing;
+      nothing.communicator.name = nothing.algorithm = "one rank";
+      for (const auto& members : groups) nothing.communicator.groups.push_back({members, {}});
+      return nothing;
+    }
     if (!network_ || !what.kind || (!told.buffer && !what.full_size)) return std::nullopt;
     if (what.kind == CollectiveKind::point_to_point) return sent(matched, groups, told);
     if (told.members < 2) return std::nullopt;
@@ -304,6 +313,13 @@ class Writing {
     return directed ? made_.program.communicators.next_id() - 1 : known->second;
   }
 
+  /// Millions of operations are on a few lists of streams, which they share.
+  const program::SharedList<program::StreamId>& shared(const std::vector<program::StreamId>& streams) {
+    const auto [known, is_new] = stream_lists_.try_emplace(streams);
+    if (is_new) known->second = streams;
+    return known->second;
+  }
+
   program::StreamId stream(const std::string& name) {
     const auto [known, is_new] = streams_.try_emplace(name, made_.program.streams.next_id());
     if (is_new) made_.program.streams.push_back(name);
@@ -324,6 +340,7 @@ class Writing {
   Indexed<RoleId, Indexed<WorkId, std::int32_t>> matched_;  // into roles_.collectives; -1: none
   Indexed<RoleId, Indexed<WorkId, program::ProgramOpId>> operations_;
   std::map<std::string, program::StreamId> streams_;
+  std::map<std::vector<program::StreamId>, program::SharedList<program::StreamId>> stream_lists_;
   std::map<std::tuple<std::string, std::int32_t, std::vector<Ranks>>, program::CommunicatorId> communicators_;
   std::set<std::string> network_notes_;
 };

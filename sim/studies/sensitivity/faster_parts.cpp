@@ -55,8 +55,7 @@ class Candidates {
         const auto& ends = cluster_.link(link);
         auto [row, is_new] = found.try_emplace(both);
         Candidate& candidate = row->second;
-        if (is_new)
-          candidate.part = {cluster_.node(ends.from).name + " - " + cluster_.node(ends.to).name, false, 0, 0, 0};
+        if (is_new) candidate.part.name = cluster_.node(ends.from).name + " - " + cluster_.node(ends.to).name;
         candidate.part.used = std::max(candidate.part.used, use_[id]);
         candidate.links.push_back(link);
         if (back >= 0) candidate.links.push_back(back);
@@ -83,8 +82,13 @@ class Candidates {
       }
       if (used <= 0) continue;
       Candidate& candidate = found[look];
-      if (candidate.links.empty()) candidate.part = {cluster_.node(node).name, true, 0, used, 0};
-      ++candidate.part.alike;
+      if (candidate.links.empty()) {
+        candidate.part.name = cluster_.node(node).name;
+        candidate.part.is_switch = true;
+        candidate.part.used = used;
+      } else {
+        ++candidate.part.alike;
+      }
       candidate.links.insert(candidate.links.end(), links_of[node].begin(), links_of[node].end());
     }
     return most_used(std::move(found));
@@ -101,14 +105,24 @@ class Candidates {
     return place < back->second.size() ? back->second[place] : -1;
   }
 
+  [[nodiscard]] bool ends_at_nic(topologies::LinkId link) const {
+    const auto& ends = cluster_.link(link);
+    const auto is_nic = [&](topologies::NodeId node) {
+      const auto kind = cluster_.node(node).kind;
+      return kind == topologies::NodeKind::nic || kind == topologies::NodeKind::host;
+    };
+    return ends.kind != topologies::LinkKind::pcie && (is_nic(ends.from) || is_nic(ends.to));
+  }
+
   template <class Look>
-  [[nodiscard]] static std::vector<Candidate> most_used(std::map<Look, Candidate> found) {
+  [[nodiscard]] std::vector<Candidate> most_used(std::map<Look, Candidate> found) const {
     std::vector<Candidate> all;
     for (auto& [look, candidate] : found) {
       auto& links = candidate.links;
       std::sort(links.begin(), links.end());
       links.erase(std::unique(links.begin(), links.end()), links.end());
       if (!candidate.part.is_switch) candidate.part.alike = std::max<std::int64_t>(1, std::ssize(links) / 2);
+      candidate.part.with_nics = std::any_of(links.begin(), links.end(), [&](auto link) { return ends_at_nic(link); });
       all.push_back(std::move(candidate));
     }
     std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {

@@ -3,7 +3,9 @@
 // for what they need and for nothing else.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "sim/collectives/files/contributions.hpp"
@@ -84,8 +86,9 @@ TEST(CollectiveFiles, TransfersOfAStepReadWhatWasThereBeforeIt) {
               HasSubstr("chunk 0 of the output of rank 1 counts the contribution of rank 0 2 times"));
   EXPECT_THAT(refusal(steps(two_ranks, "- [{from: 0, to: 1, chunks: 0, reduce: true}]")),
               HasSubstr("chunk 0 of the output of rank 0 lacks the contribution of rank 1"));
-  EXPECT_THAT(refusal(steps(two_ranks, "- [{from: 0, to: 1, chunks: 0}]")),
-              HasSubstr("chunk 0 of the output of rank 1 lacks the contribution of rank 1"))
+  EXPECT_THAT(
+      refusal(steps(two_ranks, "- [{from: 0, to: 1, chunks: 0}]")),
+      HasSubstr("lacks the contribution of rank 1, and 1 more chunk of outputs is not what all_reduce promises"))
       << "without reduce, what arrives takes the place of what was there";
 }
 
@@ -149,6 +152,23 @@ TEST(CollectiveFiles, ThreadBlocksThatBreakThePromise) {
               HasSubstr("file:1:1: nchunksperloop: 4 ranks with 16000000 chunks each are too many to follow"));
   EXPECT_THAT(refusal(replaced(ring, "ngpus=\"4\"", "ngpus=\"5\"")), HasSubstr("ngpus: is 5 of 4 gpu elements"));
   EXPECT_THAT(refusal(ring.substr(0, ring.size() / 2)), HasSubstr("malformed XML"));
+}
+
+// Whichever value of a file is wrong, that is one line: what follows from it is not told beside it.
+TEST(CollectiveFiles, OneWrongValueIsOneLine) {
+  const auto ring = data("ring_all_reduce_4.xml");
+  const std::regex attribute("(\\w+)=\"([^\"]*)\"");
+  int refused = 0;
+  for (std::sregex_iterator found(ring.begin(), ring.end(), attribute), end; found != end; ++found) {
+    for (const std::string other : {"-1", "0", "1", "7", "r", "s", "rrc", "o", "zz"}) {
+      auto wrong = ring;
+      wrong.replace(static_cast<std::size_t>(found->position(2)), static_cast<std::size_t>(found->length(2)), other);
+      const auto lines = refusal(wrong);
+      refused += lines == "accepted" ? 0 : 1;
+      EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 0) << found->str(1) << " = " << other << "\n" << lines;
+    }
+  }
+  EXPECT_GT(refused, 1000);
 }
 
 // Out of place, a rank's own chunk gets to its output by a copy, and buffers are apart.

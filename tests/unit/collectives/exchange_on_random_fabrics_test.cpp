@@ -1,6 +1,6 @@
-// Pairs counted switch by switch against all pairs one by one, on random sprayed fabrics, for random members in random
-// order, with and without missing links. A count is a number of routes, so they must agree to the last one; and the sum
-// over all links is the sum of the lengths of all routes.
+// Pairs of members in different nodes, counted switch by switch, against all of them one by one, on random sprayed
+// fabrics, for random members in random order, with and without missing links. A count is a number of routes, so they
+// must agree to the last one; and the sum over all links is the sum of the lengths of all routes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@ namespace lockstep {
 namespace {
 
 using collectives::Crossings;
+using collectives::MembersByUnit;
 using topologies::Cluster;
 using topologies::DeviceId;
 
@@ -34,17 +35,21 @@ topologies::FabricSpec random_fabric(std::mt19937& random) {
   }
 }
 
-/// A chip, not always the same one, of each of some units, in any order.
-std::vector<DeviceId> random_members(const Cluster& cluster, std::mt19937& random, bool same_chip) {
-  const int units = cluster.devices() / cluster.unit_size();
-  std::vector<DeviceId> members(position_of(units));
-  std::iota(members.begin(), members.end(), 0);
-  std::shuffle(members.begin(), members.end(), random);
-  members.resize(2 + pick(random, members.size() - 1));
-  const auto chip = static_cast<DeviceId>(pick(random, position_of(cluster.unit_size())));
-  for (auto& member : members) {
-    const auto own = static_cast<DeviceId>(pick(random, position_of(cluster.unit_size())));
-    member = member * cluster.unit_size() + (same_chip ? chip : own);
+/// Of some units, in any order, the same number of chips each: at the same places, or at any.
+MembersByUnit random_members(const Cluster& cluster, std::mt19937& random, bool same_chips) {
+  std::vector<DeviceId> units(position_of(cluster.devices() / cluster.unit_size()));
+  std::iota(units.begin(), units.end(), 0);
+  std::shuffle(units.begin(), units.end(), random);
+  units.resize(2 + pick(random, units.size() - 1));
+  std::vector<DeviceId> places(position_of(cluster.unit_size()));
+  std::iota(places.begin(), places.end(), 0);
+  std::shuffle(places.begin(), places.end(), random);
+  const std::size_t local = 1 + pick(random, places.size());
+  MembersByUnit members;
+  for (const auto unit : units) {
+    if (!same_chips) std::shuffle(places.begin(), places.end(), random);
+    auto& of_unit = members.emplace_back();
+    for (std::size_t i = 0; i < local; ++i) of_unit.push_back(unit * cluster.unit_size() + places[i]);
   }
   return members;
 }
@@ -54,27 +59,37 @@ struct Listed {
   std::int64_t hops = 0;
 };
 
-Listed listed(const Cluster& cluster, const std::vector<DeviceId>& members) {
+Listed listed(const Cluster& cluster, const MembersByUnit& units) {
   Listed all;
-  for (const auto from : members) {
-    for (const auto to : members) {
-      if (from == to) continue;
-      for (const auto link : cluster.routes(from, to)) {
-        ++all.crossings[link];
-        ++all.hops;
+  for (const auto& senders : units) {
+    for (const auto& receivers : units) {
+      if (&senders == &receivers) continue;
+      for (const auto from : senders) {
+        for (const auto to : receivers) {
+          for (const auto link : cluster.routes(from, to)) {
+            ++all.crossings[link];
+            ++all.hops;
+          }
+        }
       }
     }
   }
   return all;
 }
 
-void expect_equal(const Cluster& cluster, const std::vector<DeviceId>& members, const std::string& name) {
-  const auto crossings = collectives::exchange_by_switch(cluster, members);
-  auto counted = crossings.shared;
-  for (const auto link : crossings.own) counted[link] += std::ssize(members) - 1;
-  const auto all = listed(cluster, members);
-  EXPECT_EQ(counted, all.crossings) << name << ", " << members.size() << " members";
-  const auto sum = std::accumulate(counted.begin(), counted.end(), std::int64_t{0},
+/// What the exchange counts, by link: of own links every transfer of a member to another unit.
+Crossings counted(const Cluster& cluster, const MembersByUnit& units) {
+  const auto crossings = collectives::exchange_by_switch(cluster, units);
+  auto all = crossings.shared;
+  for (const auto link : crossings.own) all[link] += std::ssize(units.front()) * (std::ssize(units) - 1);
+  return all;
+}
+
+void expect_equal(const Cluster& cluster, const MembersByUnit& units, const std::string& name) {
+  const auto found = counted(cluster, units);
+  const auto all = listed(cluster, units);
+  EXPECT_EQ(found, all.crossings) << name << ", " << units.size() << " units of " << units.front().size();
+  const auto sum = std::accumulate(found.begin(), found.end(), std::int64_t{0},
                                    [](std::int64_t hops, const auto& link) { return hops + link.second; });
   EXPECT_EQ(sum, all.hops) << name;
 }
@@ -96,7 +111,7 @@ int each_cluster(unsigned seed, int draws, Visit visit) {
   return built;
 }
 
-// One chip of each node, at the same place or at any.
+// The same number of chips of each node, at the same places or at any.
 TEST(ExchangeOnRandomFabrics, IsAllPairs) {
   const int built = each_cluster(100, 150, [](const Cluster& cluster, std::mt19937& random, const std::string& name) {
     for (const bool same_chip : {true, false}) expect_equal(cluster, random_members(cluster, random, same_chip), name);
@@ -131,13 +146,11 @@ TEST(ExchangeOnRandomFabrics, IsAllPairsRoundMissingLinks) {
 TEST(ExchangeOnRandomFabrics, EveryMembersOwnLinksCarryAllOfItsTransfers) {
   for (const int n : {2, 5, 14}) {
     const auto cluster = build_cluster(test::nodes(n, test::fabric(topologies::FatTree{}, 8), test::node(1, 1)));
-    std::vector<DeviceId> members(position_of(n));
-    std::iota(members.begin(), members.end(), 0);
-    const auto crossings = collectives::exchange_by_switch(cluster, members);
-    auto counted = crossings.shared;
-    for (const auto link : crossings.own) counted[link] += std::ssize(members) - 1;
+    MembersByUnit members;
+    for (DeviceId chip = 0; chip < n; ++chip) members.push_back({chip});
+    const auto all = counted(cluster, members);
     int own = 0;
-    for (const auto& [id, count] : counted) {
+    for (const auto& [id, count] : all) {
       const auto& link = cluster.link(id);
       const bool of_one = cluster.node(link.from).kind != topologies::NodeKind::network_switch ||
                           cluster.node(link.to).kind != topologies::NodeKind::network_switch;

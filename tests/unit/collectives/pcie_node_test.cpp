@@ -134,5 +134,46 @@ TEST(PcieNode, ImpossibleUplinksAreRefused) {
   EXPECT_THAT(refused({{2, BytesPerSecond(0)}}), testing::HasSubstr("node.scale_up.uplinks[0].link: the bandwidth"));
 }
 
+// Neither more bytes nor more nodes nor a larger incast make a collective shorter, whichever algorithm serves it and
+// however many chips share a NIC.
+TEST(PcieNode, IncastNeverMakesACollectiveShorter) {
+  const auto time = [](int nics, double incast, int count, Kind kind, const std::string& algorithm,
+                       std::int64_t bytes) {
+    const NetworkCase groups(nodes(count, pcie_node(nics), congested(incast, 0)), "all");
+    const std::int64_t arrays = kind == Kind::all_to_all ? 8 * count : 1;  // each rank sends so many bytes
+    return groups.network().choose(kind, Bytes(arrays * bytes), algorithm).cost.value();
+  };
+  const double rounding = 1 + 1e-9;
+  for (const int nics : {1, 2, 8}) {
+    for (const auto kind : {Kind::all_to_all, Kind::all_gather, Kind::reduce_scatter, Kind::all_reduce}) {
+      const NetworkCase groups(nodes(3, pcie_node(nics), congested(0.3, 0)), "all");
+      std::vector<std::string> algorithms;
+      for (const auto& choice : groups.network().choices(kind, size)) algorithms.emplace_back(choice.algorithm->name());
+      ASSERT_GE(algorithms.size(), 2u);
+      for (const auto& algorithm : algorithms) {
+        SCOPED_TRACE(algorithm + " over " + std::to_string(nics) + " NICs");
+        double before = 0;
+        for (const std::int64_t bytes : {1'000, 100'000, 300'000, 10'000'000, 1'000'000'000}) {
+          const double now = time(nics, 0.3, 5, kind, algorithm, bytes);
+          EXPECT_GE(now * rounding, before) << bytes;
+          before = now;
+        }
+        before = 0;
+        for (const int count : {2, 3, 4, 5, 8, 9, 16}) {
+          const double now = time(nics, 0.3, count, kind, algorithm, 10'000'000);
+          EXPECT_GE(now * rounding, before) << count;
+          before = now;
+        }
+        before = 0;
+        for (const double incast : {0.0, 0.1, 0.3, 2.0}) {
+          const double now = time(nics, incast, 5, kind, algorithm, 10'000'000);
+          EXPECT_GE(now * rounding, before) << incast;
+          before = now;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::test

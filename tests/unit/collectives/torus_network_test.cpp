@@ -91,5 +91,30 @@ TEST(TorusNetwork, AllToAllOnACubeIsNearItsBisectionBound) {
   EXPECT_LE(time, 1.5 * bound);
 }
 
+// The axes of an UltraServer: each chip receives V (N-1)/N over two links of 128, two of 128 and two of 64 GB/s, which
+// no algorithm beats; shares in proportion to the rates of the axes come within a tenth of it.
+TEST(TorusNetwork, AxesOfDifferentRatesShareByTheirRates) {
+  topologies::ClusterSpec spec;
+  spec.unit = topologies::TorusSpec{catalog_chip("trainium2"), {4, 4, 4}, {}};
+  const NetworkCase groups(spec, "all");
+  const double v = std::int64_t{64} << 30;
+  const double bound = v * 63 / 64 / (2 * (128e9 + 128e9 + 64e9));
+  const double time =
+      groups.simulated(groups.network().choose(workloads::CollectiveKind::all_gather, Bytes(std::int64_t{64} << 30)));
+  EXPECT_GE(time, bound);
+  EXPECT_LE(time, 1.1 * bound);
+}
+
+// Such a slice keeps the order of its axes and is not twisted.
+TEST(TorusNetwork, SlicesOfDifferentRatesKeepTheOrderOfTheirAxes) {
+  auto chip = catalog_chip("trainium2");
+  chip.torus->pod = {8, 4, 4};
+  EXPECT_EQ(topologies::why_not_a_slice({chip, {8, 4, 4}, {}}), "");
+  EXPECT_EQ(topologies::why_not_a_slice({chip, {4, 4, 8}, {}}),
+            "4x4x8 does not fit the pod of 8x4x4, whose axes have links of different rates");
+  EXPECT_EQ(topologies::why_not_a_slice({chip, {8, 4, 4}, {}, true}),
+            "8x4x4 cannot be twisted, since its axes have links of different rates");
+}
+
 }  // namespace
 }  // namespace lockstep::test

@@ -14,6 +14,7 @@
 namespace lockstep::test {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 
 from_trace::FromTrace scenario_of(const std::string& json, const std::vector<scenario::KeyOverride>& said = {},
@@ -84,6 +85,57 @@ TEST(FromTrace, NamesOfKernels) {
   EXPECT_NEAR(
       row(made, from_trace::KernelClass::products).fitted / row(made, from_trace::KernelClass::products).recorded, 1,
       2e-3);
+}
+
+const std::vector<scenario::KeyOverride> the_model = {
+    {"model", "{layers: 3, d_model: 1024, d_ff: 2816, heads: 8, kv_heads: 2, vocabulary: 32000}"},
+    {"batch.sequence_length", "512"},
+    {"batch.microbatch_size", "2"},
+    {"batch.sequences", "32"}};
+
+// A class without kernels in the trace keeps the time that it has at the catalog's rates (attention's shares are
+// written with four digits), though the products, to whose rate they are relative, are fitted to half the catalog's
+// rate and less. The text says which is which.
+TEST(FromTrace, ClassesWithoutKernelsKeepTheirRates) {
+  LlamaTrace trace;
+  trace.attends = false;
+  trace.products = 250e12;
+  const auto made = scenario_of(trace.json(), the_model);
+  const auto& products = row(made, from_trace::KernelClass::products);
+  EXPECT_TRUE(products.measured);
+  EXPECT_NEAR(products.fitted / products.recorded, 1, 2e-3);
+  for (const auto kind : {from_trace::KernelClass::attention_forward, from_trace::KernelClass::attention_backward}) {
+    const auto& attention = row(made, kind);
+    EXPECT_FALSE(attention.measured);
+    ASSERT_GT(attention.unfitted, Seconds(0));
+    EXPECT_NEAR(attention.fitted / attention.unfitted, 1, 1e-3);
+  }
+  EXPECT_THAT(made.reasons, Contains("Rates of the catalog, since the trace has no such kernels: attention, forward; "
+                                     "attention, backward."));
+}
+
+// Products at 40 PFLOP/s, forty times the peak, are not those of this model on this chip: they keep the catalog's rate,
+// and attention is fitted all the same. Where nothing is in reach the trace is refused in one line.
+TEST(FromTrace, ClassesOutOfReachKeepTheirRates) {
+  LlamaTrace trace;
+  trace.products = 40e15;
+  const auto made = scenario_of(trace.json());
+  const auto& products = row(made, from_trace::KernelClass::products);
+  EXPECT_FALSE(products.measured);
+  EXPECT_NEAR(products.fitted / products.unfitted, 1, 1e-3);
+  const auto& attention = row(made, from_trace::KernelClass::attention_forward);
+  EXPECT_TRUE(attention.measured);
+  EXPECT_NEAR(attention.fitted / attention.recorded, 1, 2e-3);
+  trace.attention = 40e15;
+  trace.memory = 400e12;
+  try {
+    (void)scenario_of(trace.json());
+    FAIL() << "there is no rate";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), testing::StartsWith("--scenario: none of the chip's rates can be fitted: no share from 1 "
+                                                  "% to all of it explains products (recorded "));
+    EXPECT_EQ(error.problems().size(), 1u);
+  }
 }
 
 // The job's eight ranks are one node; four nodes have 32, and the part of a node that two ranks take has two chips.

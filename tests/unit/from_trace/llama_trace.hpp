@@ -9,8 +9,8 @@ namespace lockstep::test {
 struct LlamaTrace {
   std::int64_t layers = 3, d = 1024, f = 2816, heads = 8, kv_heads = 2, head_size = 128, vocabulary = 32000;
   std::int64_t sequences = 2, tokens = 512, microbatches = 2;
-  bool gated = true, recomputes = false, has_shapes = true;
-  double products = 400e12, attention = 200e12, memory = 2e12;  ///< FLOP/s, FLOP/s, bytes/s
+  bool gated = true, recomputes = false, has_shapes = true, attends = true;  ///< attends: has kernels of attention
+  double products = 400e12, attention = 200e12, memory = 2e12;               ///< FLOP/s, FLOP/s, bytes/s
 
   [[nodiscard]] std::string json() {
     events_.clear();
@@ -64,6 +64,7 @@ struct LlamaTrace {
 
   /// Half of the scores count.
   void attend(bool back) {
+    if (!attends) return;
     const double flops = (back ? 4.0 : 2.0) * static_cast<double>(sequences * heads * head_size) *
                          static_cast<double>(tokens) * static_cast<double>(tokens);
     attention_flops += flops;

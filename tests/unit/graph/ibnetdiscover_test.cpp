@@ -113,10 +113,23 @@ TEST_F(IbnetdiscoverProblems, CutOff) {
                           "\"S-0002c902400f1e2c\"[5] # \"leaf1\" lid 4 4xNDR"));
 }
 
+// Wherever a dump is cut, that is one mistake: a line is incomplete, records are missing, or the last one lacks cables.
+// Without its last line's end it is whole.
+TEST_F(IbnetdiscoverProblems, CutAnywhere) {
+  std::string dump = good;
+  while (dump.ends_with("\n\n")) dump.pop_back();
+  for (std::size_t size = dump.find("Switch") + 8; size < dump.size() - 1; ++size)
+    EXPECT_THAT(refusals(dump.substr(0, size)), testing::SizeIs(1)) << dump.substr(0, size);
+  EXPECT_THAT(refusals(dump.substr(0, dump.size() - 1)), ElementsAre());
+  const std::string lost = dump.substr(0, dump.rfind('[', dump.rfind('[') - 1));  // the only port of the last record
+  EXPECT_THAT(refusals(lost), ElementsAre(HasSubstr("lacks 1 cable that others have to it; expected a whole dump")));
+}
+
+// A speed that nobody knows is one mistake, though each end of each cable has it.
 TEST_F(IbnetdiscoverProblems, UnknownRate) {
   EXPECT_THAT(refusals(replaced(good, "4xNDR", "4xQQQ")),
-              testing::Each(HasSubstr("'4xQQQ' is no known speed; expected 1 to 12 lanes of one of SDR, DDR")));
-  EXPECT_THAT(refusals(replaced(good, "4xNDR", "13xNDR")), testing::Each(HasSubstr("'13xNDR' is no known speed")));
+              ElementsAre(HasSubstr("'4xQQQ' is no known speed; expected 1 to 12 lanes of one of SDR, DDR")));
+  EXPECT_THAT(refusals(replaced(good, "4xNDR", "13xNDR")), ElementsAre(HasSubstr("'13xNDR' is no known speed")));
 }
 
 // Each cable has a line at each of its ends; here the host's says another port, or another speed.
@@ -124,10 +137,10 @@ TEST_F(IbnetdiscoverProblems, EndsThatDisagree) {
   const auto host = good.find("Ca\t1");
   auto other = good;
   other.replace(other.find("\"[1]", host), 4, "\"[2]");
-  EXPECT_THAT(refusals(other), testing::Contains(HasSubstr("leads elsewhere at its other end")));
+  EXPECT_THAT(refusals(other), ElementsAre(HasSubstr("leads elsewhere at its other end")));
   other = good;
   other.replace(other.find("4xNDR", host), 5, "4xHDR");
-  EXPECT_THAT(refusals(other), testing::Contains(HasSubstr("has the speed 4xNDR here and 4xHDR in line ")));
+  EXPECT_THAT(refusals(other), ElementsAre(HasSubstr("has the speed 4xNDR here and the speed 4xHDR in line ")));
 }
 
 TEST_F(IbnetdiscoverProblems, PortsAndRecordsTwice) {

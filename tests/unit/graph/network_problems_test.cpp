@@ -44,6 +44,18 @@ TEST(NetworkProblems, OfOurYaml) {
       ElementsAre("net:6:20: links[2].to: 's3' is neither a host nor a switch of this file; expected one of them"));
   EXPECT_THAT(refusals(yaml(good + "  - {from: h1, adapter: mlx5_0, to: s2}\n")),
               ElementsAre("net:6:25: links[2].adapter: 'h1' has no adapter 'mlx5_0'; expected one of nic[0-1]"));
+  EXPECT_THAT(
+      refusals(yaml(good + "  - {from: \"h[1-2]\", adapter: \"mlx5_[0-7]\", to: s2}\n")),
+      ElementsAre("net:6:31: links[2].adapter: 'h1' has no adapter 'mlx5_0', 'mlx5_1', 'mlx5_2' and 5 more, and 1 "
+                  "other host lacks some too; expected one of nic[0-1]"));
+  EXPECT_THAT(
+      refusals(yaml(good + "  - {from: \"x[1-90]\", to: s2}\n")),
+      ElementsAre("net:6:12: links[2].from: 'x1', 'x2', 'x3' and 87 more are neither hosts nor switches of this "
+                  "file; expected one of them"));
+  EXPECT_THAT(refusals(yaml(good + "  - {from: \"h[1-2]\", to: s2, latency: 2 s}\n")),
+              ElementsAre(HasSubstr("net:6:5: latency: is above 1 s")));
+  EXPECT_THAT(refusals("hosts: [{names: \"h[1-90]\", adapters: 1}, {names: \"h[1-90]\", adapters: 1}]\nlinks: []\n"),
+              ElementsAre(HasSubstr("'h1' appears twice")));
   EXPECT_THAT(refusals(yaml(good + "  - {from: \"h[1-2]\", adapter: nic0, to: \"s1,s2,s1\", pairs: in turn}\n")),
               ElementsAre(HasSubstr("2 ends cannot be shared evenly among 3")));
   EXPECT_THAT(refusals("hosts: [{names: \"h[1-2],h2\", adapters: 1}]\nlinks: []\n"),
@@ -96,6 +108,9 @@ TEST(NetworkProblems, OfEdgeLists) {
               ElementsAre("net:3:1: source: 's' is a host in one row and a switch in another; expected one kind"));
   EXPECT_THAT(refusals(head + "s,switch,s,switch,1,4 Gbps,\n"),
               ElementsAre(HasSubstr("a cable joins two ports of 's'")));
+  EXPECT_THAT(refusals(head + "a,host,\"s,switch,1,4 Gbps,\nb,host,s,switch,1,4 Gbps,\n"),
+              ElementsAre("net:2:8: a quote is open; expected a closing quote"));
+  EXPECT_THAT(refusals("\"" + head), ElementsAre("net:1:1: a quote is open; expected a closing quote"));
   EXPECT_THAT(refusals("source,target\na,b\n"), testing::SizeIs(2));
   EXPECT_THAT(refusals(head), ElementsAre("net: has no host; expected a network with hosts, switches and cables"));
 }
@@ -135,6 +150,9 @@ TEST(NetworkProblems, OfOtherSimulators) {
 }
 
 TEST(NetworkProblems, NoKnownFormat) {
+  EXPECT_THAT(
+      refusals("\tGPU0\tGPU1\nGPU0\tX\tSYS\nGPU1\tSYS\tX\n"),
+      ElementsAre("net: describes the inside of a node; expected a network; lockstep import network reads a node"));
   EXPECT_THAT(refusals("hello\n"),
               ElementsAre(HasSubstr("net: is of no known format; expected one of ibnetdiscover, ")));
   EXPECT_THAT(refusals(std::string_view("a\0b", 3)), ElementsAre(HasSubstr("net:1:2: has the control character")));
@@ -146,6 +164,19 @@ TEST(NetworkProblems, MistakesWithoutEnd) {
   std::string text = "Switch 8 \"S-1\"\n";
   for (int i = 0; i < 100'000; ++i) text += "[x\n";
   EXPECT_EQ(refusals(text).size(), 200u);
+}
+
+// Junk below a good beginning is one mistake: lines that are none of the format.
+TEST(NetworkProblems, JunkBelowAGoodBeginning) {
+  std::string junk;
+  for (int i = 0; i < 100'000; ++i) junk += "6jQ8s1Zp0aVbX\n";
+  EXPECT_THAT(refusals("Switch 8 \"S-1\"\n" + junk),
+              ElementsAre("net:2:1: is no line of a dump, and 99999 more lines are none; expected what ibnetdiscover "
+                          "prints"));
+  EXPECT_THAT(
+      refusals("SwitchName=s1 Nodes=n[1-4]\n" + junk),
+      ElementsAre("net:2:1: is no line of topology.conf, and 99999 more lines are none; expected a line such as "
+                  "SwitchName=s1 Nodes=n[1-64]"));
 }
 
 class NetworkFiles : public ScratchFolder {};

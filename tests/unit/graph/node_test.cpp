@@ -115,19 +115,52 @@ TEST(NvidiaSmi, LinksBetweenGpus) {
 // A head that lost the space before it, as in a report of a defect.
 TEST(NvidiaSmi, HeadWithoutSpace) {
   Problems problems;
-  const auto node =
-      topologies::read_node_text("GPU0 NIC0 CPU Affinity\nGPU0 X PHB 0-7\nNIC0 PHB X\n", "node", problems);
+  const auto node = topologies::read_node_text(
+      "GPU0 NIC0 CPU Affinity\nGPU0 X PHB 0-7\nNIC0 PHB X\nNIC Legend:\n NIC0: mlx5_0\n", "node", problems);
   problems.throw_if_any();
-  EXPECT_THAT(gpus_of(node), ElementsAre("GPU0  0 NIC0 PHB"));
+  EXPECT_THAT(gpus_of(node), ElementsAre("GPU0  0 mlx5_0 PHB"));
 }
 
 TEST(NvidiaSmi, Problems) {
-  EXPECT_THAT(refused("\tGPU0\tGPU1\nGPU0\t X \tNV1\n"),
-              ElementsAre("node: has 1 rows of GPUs; expected 2, as the head; the file may be cut off"));
+  EXPECT_THAT(
+      refused("\tGPU0\tGPU1\nGPU0\t X \tNV1\n"),
+      ElementsAre("node:2:1: the matrix ends before the row of GPU1; expected a row for each of the 2 columns of "
+                  "the head; the file may be cut off"));
   EXPECT_THAT(refused("\tGPU0\tGPU1\nGPU0\t X \nGPU1\tSYS\tX\n"),
               ElementsAre("node:2:1: GPU0: has 1 entries; expected 2 or more, as the head; the file may be cut off"));
-  EXPECT_THAT(refused("\tGPU0\tGPU1\nGPU0\t X \tABC\nGPU1\tSYS\tX\n"),
-              ElementsAre(HasSubstr("GPU0: 'ABC' is no connection")));
+  EXPECT_THAT(
+      refused("\tGPU0\tGPU1\nGPU0\t X \tABC\nGPU1\tSYS\tX\n"),
+      ElementsAre("node:2:1: GPU0: 'ABC' is no connection to GPU1; expected SYS, NODE, PHB, PXB, PIX, or NV and a "
+                  "number"));
+  EXPECT_THAT(refused("\tGPU0\tGPU1\nGPU0\tX\tNV18\nGPU1\tNV1\tX\n"),
+              ElementsAre("node:3:1: GPU1: has NV1 to GPU0, which has NV18 to it in line 2; expected the same in both "
+                          "rows"));
+  EXPECT_THAT(refused("\tGPU0\tNIC0\nGPU0\tX\tPIX\nNIC0\tPIX\tX\n\nLegend:\n"),
+              ElementsAre("node:5:1: the NIC legend does not name NIC0; expected lines such as NIC0: mlx5_0 below the "
+                          "matrix; the file may be cut off"));
+  EXPECT_THAT(refused("\tGPU0\tGPU0\nGPU0\tX\tX\n"),
+              ElementsAre("node:1:1: the head names GPU0 twice; expected each GPU and NIC once"));
+}
+
+// Lines of junk that look like heads: the first that is not the row which has to come says it for all.
+TEST(NvidiaSmi, JunkIsOneMistake) {
+  std::string junk;
+  for (int i = 0; i < 1000; ++i) junk += "GPU0 GPU1 GPU2 GPU3\n";
+  EXPECT_THAT(refused(junk),
+              ElementsAre("node:2:1: GPU0: has 3 entries; expected 4 or more, as the head; the file may be "
+                          "cut off"));
+}
+
+// A matrix without its end is refused wherever it is cut, in one line: a row or the legend of the NICs is missing, or
+// its last name has another shape than the others. Only letters of equal shape and the last line's end may go.
+TEST(NvidiaSmi, NoPrefixIsANode) {
+  for (const char* file : {"h100_topo.txt", "pcie_topo.txt"}) {
+    std::ifstream stream(network_file(file), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    for (std::size_t size = text.find('\n') + 1; size < text.size() - 1; ++size)
+      EXPECT_THAT(refused(text.substr(0, size)), testing::SizeIs(1)) << file << " cut to " << size;
+    EXPECT_THAT(refused(text.substr(0, text.size() - 1)), ElementsAre());
+  }
 }
 
 }  // namespace

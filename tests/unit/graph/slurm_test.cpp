@@ -1,6 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+#include <set>
+
 #include "tests/unit/graph/network_files.hpp"
 
 namespace lockstep::test {
@@ -40,6 +44,32 @@ TEST(Slurm, YamlTree) {
   EXPECT_THAT(cables_of(import.graph), testing::IsSupersetOf({"gpu8:nic0 1x leaf2", "core 4x leaf1", "core 4x leaf2"}));
 }
 
+// A file that is cut anywhere has only hosts of the whole file, or it is refused in one line: a name whose end is
+// missing is none.
+TEST(Slurm, NoPrefixHasAnotherHost) {
+  for (const char* file : {"slurm_tree.conf", "slurm_block.conf", "slurm_block.yaml"}) {
+    std::set<std::string> whole;
+    for (const auto& host : import_file(file).graph.hosts) whole.insert(host.name);
+    std::ifstream stream(network_file(file), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    int refused = 0;
+    for (std::size_t size = 1; size < text.size(); ++size) {
+      Problems problems;
+      const auto import = topologies::read_network_text(text.substr(0, size), "net", problems);
+      if (problems.empty()) {
+        for (const auto& host : import.graph.hosts)
+          EXPECT_TRUE(whole.contains(host.name)) << file << " cut to " << size;
+        continue;
+      }
+      ++refused;
+      if (text.find("- topology") == std::string::npos) {  // YAML may lack several keys
+        EXPECT_EQ(problems.size(), 1u) << file << " cut to " << size << ": " << problems.list()[1].to_string();
+      }
+    }
+    EXPECT_GT(refused, std::ssize(text) * 4 / 5) << file;
+  }
+}
+
 TEST(Slurm, OneLineForEachMistake) {
   EXPECT_THAT(
       refusals("SwitchName=s1 Nodes=n[1-4\n"),
@@ -50,7 +80,20 @@ TEST(Slurm, OneLineForEachMistake) {
               ElementsAre("net:2:1: 's1' appears twice; expected each host and switch once"));
   EXPECT_THAT(
       refusals("SwitchName=s1 Switches=s2\n"),
-      ElementsAre("net:1:1: Switches: 's2' is not a switch of this file; expected switches with a line of their own"));
+      ElementsAre(
+          "net:1:1: Switches: 's2' is not a switch of this file; expected switches with a line of their own; the "
+          "file may be cut off"));
+  EXPECT_THAT(refusals("SwitchName=s1 Switches=leaf[1-90]\n"),
+              ElementsAre(HasSubstr("'leaf1', 'leaf2', 'leaf3' and 87 more are not switches of this file")));
+  EXPECT_THAT(refusals("SwitchName=core Switches=leaf[1-2]\nSwitchName=leaf1\n"),
+              ElementsAre(HasSubstr("net:1:1: Switches: 'leaf2' is not a switch of this file")));
+  EXPECT_THAT(
+      refusals("SwitchName=s1 Nodes=login1,gpu1,gp"),
+      ElementsAre("net:1:1: the file ends in 'gp' without the end of a line; expected a line's end after the last "
+                  "name; the file may be cut off"));
+  EXPECT_THAT(refusals("SwitchName=s1 Nodes=gpu1,gpu2"), ElementsAre());
+  EXPECT_THAT(refusals("BlockName=a Nodes=n[1-4]\nBlockSizes=4,\n"),
+              ElementsAre("net:2:1: BlockSizes: '4,' is no list of sizes; expected numbers such as 4,8"));
   EXPECT_THAT(refusals("SwitchName=a Switches=b\nSwitchName=b Switches=a\n"),
               ElementsAre("net:1:1: the switch 'a' is above itself; expected a tree"));
   EXPECT_THAT(refusals("SwitchName=s1\n"),

@@ -54,6 +54,21 @@ TEST(PipelinePlacement, LayersAsTheUserSays) {
   EXPECT_THAT(piped({{"pipeline", "{layers: [3, 1, 1, 1]}"}}).pipeline.first_block, ElementsAre(0, 3, 4, 5, 6));
 }
 
+// Embedding, 6 layers, a prediction module and a head on two ranks: four stages are two chunks of an interleaved order,
+// whose virtual stage i is chunk i / 2 of rank i mod 2.
+TEST(PipelinePlacement, ALayoutSaysWhatStandsOnEachStage) {
+  const Keys keys{{"model",
+                   "{layers: 6, d_model: 32, d_ff: 128, heads: 8, kv_heads: 4, head_size: 4, vocabulary: 96, "
+                   "mtp_modules: 1}"},
+                  {"parallel", "{pipeline: 2, data: 2}"},
+                  {"pipeline", "{schedule: interleaved, layout: 'Et|t*5|m|L'}"}};
+  const auto prepared = preparation::prepare_step(small_scenario(keys));
+  EXPECT_EQ(prepared.pipeline.order.shape.chunks, 2);
+  EXPECT_THAT(prepared.pipeline.first_block, ElementsAre(0, 2, 7, 8, 9));
+  EXPECT_EQ(preparation::layout_of(prepared), "Et|t*5|m|L");
+  EXPECT_THAT(prepared.pipeline.order.shape.virtual_stages_of(0), ElementsAre(0, 2));
+}
+
 TEST(PipelinePlacement, WithoutAPipelineMicrobatchesGoInTurn) {
   const auto pipeline =
       preparation::prepare_step(small_scenario({{"batch", "{sequences: 8, sequence_length: 16, microbatches: 2}"}}))

@@ -51,6 +51,7 @@ TEST(Clocks, TheMedianCounts) {
 // Rank 2 shares no collective with rank 0, but one with rank 1: 40 ahead of 500 ahead. It begins at 560: 20 later.
 TEST(Clocks, NeighboursOfNeighbours) {
   Job made(3);
+  made.job.groups[0].ranks = {0, 1};
   made.job.groups.push_back({"pair", "", {1, 2}, 2});
   made.collective_at(0, 0, 100);
   made.collective_at(1, 500, 100);

@@ -144,6 +144,10 @@ TEST(MatchedCollectives, RanksWithFewerCollectives) {
   for (const std::size_t rank : {0U, 0U, 0U, 1U, 1U, 2U}) made.collective(rank, 1);
   EXPECT_EQ(made.refusal(),
             "rank1: has 2 collectives of group 'all dp', other ranks have 3; expected ranks of one job");
+  Job none(2);
+  none.collective(0, 1);
+  EXPECT_EQ(none.refusal(),
+            "rank1: has 0 collectives of group 'all dp', other ranks have 1; expected ranks of one job");
 }
 
 // The members of an all-reduce have arrays of one size; in an all-to-all each may send another number of bytes, and the

@@ -85,10 +85,32 @@ TEST(GivenNetworkScenario, RefusesHostsThatAreNotThere) {
                     two_leaves.size()) +
                 " [each host once]\n"
                 "cluster.placement.hosts: host 'gpu-x' is not in the graph [a host of the graph; did you mean `gpu1`]");
+  EXPECT_THAT(
+      refusal("placement: {hosts: [a, b, c, d, e]}"),
+      HasSubstr("cluster.placement.hosts: none of 5 entries is a host of the graph [a host of the graph, such as "
+                "gpu1]"));
+  EXPECT_THAT(refusal("placement: {hosts: [gpu1, gpu1, gpu1, x, x, gpu1]}"),
+              testing::AllOf(HasSubstr("'gpu1' is listed twice"), HasSubstr("'x' is not in the graph"),
+                             testing::ContainsRegex("^[^\n]*\n[^\n]*$")))
+      << "each once";
   EXPECT_THAT(refusal("placement: {hosts: 'gpu[1-99999999999]'}"), HasSubstr("has more than"));
-  EXPECT_THAT(refusal("placement: {hosts: 'gpu[5-24]'}"), HasSubstr("gpu24"));
+  EXPECT_EQ(refusal("placement: {hosts: 'gpu[5-24]'}"),
+            "cluster.placement.hosts: hosts 'gpu5', 'gpu6', 'gpu7' and 17 more are not in the graph [a host of the "
+            "graph; did you mean `gpu1`]");
+  EXPECT_EQ(refusal("placement: {hosts: .}"),
+            "cluster.placement.hosts: is a directory [a list of hosts, text such as gpu[001-064,070], or a file with a "
+            "host on each line]");
   EXPECT_THAT(refusal("placement: {hosts: lists/none.txt}"), HasSubstr("there is no file 'lists/none.txt'"));
   EXPECT_THAT(refusal("placement: {hosts: []}"), HasSubstr("has no host"));
+}
+
+/// One line for one mistake, though each of the three keys contradicts the two others.
+TEST(GivenNetworkScenario, RefusesGroupsOfWhichSomeNameHosts) {
+  const std::string mixed = "groups: [{node: dgx-h100, hosts: 'gpu[1-2]'}, {node: dgx-a100, nodes: 2}]";
+  EXPECT_THAT(refusal(mixed), HasSubstr("some groups name their hosts and some do not [all or none]"));
+  EXPECT_THAT(refusal(mixed + ", placement: {hosts: 'gpu[1-4]'}"),
+              testing::AllOf(HasSubstr("some do not [none that does, beside a placement]"),
+                             testing::Not(HasSubstr("cluster.placement"))));
 }
 
 TEST(GivenNetworkScenario, RefusesKeysThatContradictTheFile) {

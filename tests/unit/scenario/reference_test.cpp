@@ -81,6 +81,7 @@ const std::map<std::string, std::string>& values() {
       {"pipeline.group", "4"},
       {"pipeline.memory_limit", "[4, 3.5]"},
       {"pipeline.layers", "[1, 1]"},
+      {"pipeline.layout", "t|t"},
       {"pipeline.sends", "in_order"},
       {"pipeline.scatter_gather", "true"},
       {"plan", "{weights: ['Win[D, F]']}"},

@@ -23,15 +23,25 @@ inline scenario::Scenario on_two_leaves(const std::string& routing = "spray") {
        {"mesh", "{data: rest}"}});
 }
 
-/// The same with so much of the rate of the cables between switches.
-inline scenario::Scenario with_uplinks(scenario::Scenario scenario, double part) {
+template <class End>
+scenario::Scenario with_cables_from(scenario::Scenario scenario, double part) {
   auto& given = std::get<topologies::GivenNetwork>(scenario.cluster.fabric.kind);
   auto graph = std::make_shared<topologies::NetworkGraph>(*given.graph);
   for (auto& cable : graph->cables) {
-    if (std::holds_alternative<topologies::SwitchEnd>(cable.from)) cable.rate = *cable.rate * part;
+    if (std::holds_alternative<End>(cable.from)) cable.rate = *cable.rate * part;
   }
   given.graph = std::move(graph);
   return scenario;
+}
+
+/// The same with so much of the rate of the cables between switches.
+inline scenario::Scenario with_uplinks(scenario::Scenario scenario, double part) {
+  return with_cables_from<topologies::SwitchEnd>(std::move(scenario), part);
+}
+
+/// The same with so much of the rate of the cables from hosts to leaves.
+inline scenario::Scenario with_cables_of_hosts(scenario::Scenario scenario, double part) {
+  return with_cables_from<topologies::AdapterEnd>(std::move(scenario), part);
 }
 
 }  // namespace lockstep::test

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "sim/studies/sensitivity/elasticity.hpp"
 #include "tests/unit/scenario/two_leaves.hpp"
 
@@ -12,6 +14,7 @@ namespace lockstep {
 namespace {
 
 using test::on_two_leaves;
+using test::with_cables_of_hosts;
 using test::with_uplinks;
 
 TEST(FasterParts, SaveWhatFasterCablesInTheFileDo) {
@@ -36,6 +39,29 @@ TEST(FasterParts, SaveWhatFasterCablesInTheFileDo) {
     EXPECT_LE(part.used, 1);
   }
   EXPECT_TRUE(names_uplinks);
+}
+
+/// A cable to a NIC twice as fast is the machine whose file says so of the cable and of the NIC; a faster cable alone
+/// changes nothing, since the NIC is as slow as before.
+TEST(FasterParts, MakeNicsFasterWithTheirCables) {
+  spdlog::logger log("quiet");
+  SimulateOptions options;
+  options.engine = engine::EngineKind::max_min;
+  options.record_phases = true;
+  const auto as_it_is = with_uplinks(on_two_leaves(), 4);
+  const auto whole = sensitivity::simulate_with_elasticity(as_it_is, options, log);
+  const auto parts = sensitivity::faster_parts(as_it_is, whole, log);
+  const auto nic =
+      std::find_if(parts.begin(), parts.end(), [](const auto& part) { return !part.is_switch && part.with_nics; });
+  ASSERT_NE(nic, parts.end());
+  EXPECT_TRUE(nic->name.starts_with("gpu")) << nic->name;
+  EXPECT_GT(nic->gain, 0.05);
+
+  auto faster = with_cables_of_hosts(as_it_is, 2);
+  EXPECT_NEAR(simulate(faster, options, log).metrics.step_time / whole.metrics.step_time, 1, 1e-9);
+  std::get<topologies::NodeSpec>(faster.cluster.unit).nic =
+      std::get<topologies::NodeSpec>(as_it_is.cluster.unit).nic * 2.0;
+  EXPECT_NEAR(1 - simulate(faster, options, log).metrics.step_time / whole.metrics.step_time, nic->gain, 1e-6);
 }
 
 }  // namespace

@@ -141,5 +141,31 @@ TEST(StepsOfInputGradient, AreThoseItWaitsForAndCopiesMadeWithThem) {
   EXPECT_FALSE(steps_of_input_gradient(block)[5]);
 }
 
+std::string laid_out(const std::vector<bool>& is_layer, const workloads::PipelineLayout& layout) {
+  const auto split = workloads::split_by_layout(is_layer, layout);
+  return split.what + " [" + split.expected + "]";
+}
+
+// The blocks of a layout stand one behind the other: embedding, 6 layers, a prediction module and a head.
+TEST(SplitLayers, AsALayoutSays) {
+  const auto model = blocks(1, 6, 2);
+  EXPECT_THAT(workloads::split_by_layout(model, {"Ett", "tt", "tt", "m", "L"}).first_block,
+              ElementsAre(0, 3, 5, 7, 8, 9));
+  EXPECT_THAT(workloads::split_by_layout(model, {"E", "tttttt", "mL"}).first_block, ElementsAre(0, 1, 7, 9));
+  EXPECT_THAT(workloads::split_by_layout(blocks(0, 2, 0), {"t", "t"}).first_block, ElementsAre(0, 1, 2));
+  EXPECT_EQ(workloads::layout_of(model, {0, 3, 8, 9}), (workloads::PipelineLayout{"Ett", "ttttm", "L"}));
+}
+
+TEST(SplitLayers, RefusesALayoutThatIsNotTheModels) {
+  const std::string letters =
+      " [one letter for each part of the model: E embedding, t layer, m prediction module, L loss]";
+  EXPECT_EQ(laid_out(blocks(1, 6, 2), {"Ett", "tt", "tL"}),
+            "the layout has 5 t, no m; the model has 6 t, 1 m" + letters);
+  EXPECT_EQ(laid_out(blocks(1, 2, 1), {"EEt", "tLL"}), "the layout has 2 E, 2 L; the model has 1 E, 1 L" + letters);
+  EXPECT_EQ(laid_out(blocks(0, 2, 0), {"Et", "t"}), "the layout has 1 E; the model has no E" + letters);
+  EXPECT_EQ(laid_out(blocks(1, 2, 2), {"Et", "mt", "L"}), "'m' is out of order on stage 1 [E first, then t, m and L]");
+  EXPECT_EQ(laid_out(blocks(1, 2, 1), {"Et", "", "tL"}), "stage 1 of 3 holds nothing [a letter between two bars]");
+}
+
 }  // namespace
 }  // namespace lockstep

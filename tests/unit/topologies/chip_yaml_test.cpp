@@ -46,6 +46,21 @@ TEST(ChipYaml, AllValuesArrive) {
   EXPECT_THAT(chip.sources, testing::ElementsAre("a sheet", "a measurement"));
 }
 
+// One rate for each axis; if all are equal, that is the rate of all. `link` is the slowest.
+TEST(ChipYaml, AxesMayHaveLinksOfDifferentRates) {
+  const auto torus = [](const std::string& link) {
+    return basics + "torus: {pod: [8, 4], host: [2, 2], link: " + link + ", hop_latency: 2 us, wrap: {exactly: 8}}\n";
+  };
+  const auto chip = read(torus("[50 GB/s, 25 GB/s]")).chip;
+  EXPECT_EQ(chip.torus->link_of(0), BytesPerSecond(50e9));
+  EXPECT_EQ(chip.torus->link_of(1), BytesPerSecond(25e9));
+  EXPECT_EQ(chip.torus->link, BytesPerSecond(25e9));
+  EXPECT_EQ(read(torus("[50 GB/s, 50 GB/s]")).chip, read(torus("50 GB/s")).chip);
+  EXPECT_THAT(
+      read(torus("[50 GB/s, 25 GB/s, 25 GB/s]")).problems,
+      testing::ElementsAre(testing::HasSubstr("has 3 rates; expected one rate, or one for each of the 2 axes")));
+}
+
 TEST(ChipYaml, AGpuHasADomainInsteadOfATorus) {
   const Reading reading = read(basics + "scale_up: {bandwidth: 450 GB/s, domain: 8}\n");
   EXPECT_THAT(reading.problems, testing::IsEmpty());

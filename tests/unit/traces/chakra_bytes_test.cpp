@@ -123,7 +123,7 @@ TEST(ChakraBytes, FieldsOfAnotherWireType) {
   const auto job = read(proto::message(proto::number(1, 4) + proto::text(3, "x") + proto::text(7, "y")));
   EXPECT_EQ(job.ranks[0].events[0].kind, RecordedEvent::Kind::host) << "of type 0";
   EXPECT_EQ(job.ranks[0].events[0].duration, Seconds(0));
-  EXPECT_THAT(job.missing, ElementsAre("2 fields are unknown and were passed over."));
+  EXPECT_THAT(job.missing, ElementsAre("2 fields are unknown and passed over."));
 }
 
 // Unknown fields of every wire type are passed over and counted: two of the node, one of an attribute.
@@ -131,7 +131,7 @@ TEST(ChakraBytes, UnknownFields) {
   const auto job =
       read(node(1, compute,
                 proto::fixed(40, 1, 8) + proto::fixed(41, 1, 4) + proto::attribute("comm_size", proto::number(99, 5))));
-  EXPECT_THAT(job.missing, ElementsAre("3 fields are unknown and were passed over."));
+  EXPECT_THAT(job.missing, ElementsAre("3 fields are unknown and passed over."));
 }
 
 // Wire types 3, 4 (groups), 6 and 7 do not exist in Chakra; type 8 of a node neither. The key is byte 9.

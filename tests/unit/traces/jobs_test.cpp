@@ -8,6 +8,7 @@
 #include <map>
 
 #include "tests/unit/traces/small_traces.hpp"
+#include "workloads/traces/trace_folder.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -160,6 +161,102 @@ TEST_F(TraceJobs, Progress) {
       {file("a.0.et", chakra(1)), file("a.1.et", chakra(1)), file("a.2.et", chakra(1)), file("a.3.et", chakra(1))},
       [&](double share) { shares.push_back(share); });
   EXPECT_THAT(shares, ElementsAre(0.25, 0.5, 0.75, 1));
+}
+
+/// A kernel of NCCL in each of these microseconds, with these arguments.
+std::string reduced(int rank, const std::vector<int>& starts, const std::string& arguments,
+                    const std::string& kind = "AllReduce") {
+  std::string text =
+      R"({"distributedInfo": {"rank": )" + std::to_string(rank) + R"(, "world_size": 2}, "traceEvents": [)";
+  for (const int start : starts)
+    text += R"({"ph": "X", "cat": "kernel", "name": "ncclDevKernel_)" + kind + R"(", "ts": )" + std::to_string(start) +
+            R"(, "dur": 4, "args": {"stream": 7)" + arguments + "}},\n";
+  return text + "{}]}";
+}
+const std::string group_0 =
+    R"(, "Process Group Name": "0", "Process Group Ranks": "[0, 1]", "Group size": 2, "In msg nelems": 8, "dtype": "Float")";
+
+// Rank 1's kernels say nothing of their collectives; rank 0 is in the same group and calls as many: they are the same.
+// With one collective less, or with others, rank 1's stay unknown, and that is said.
+TEST_F(TraceJobs, CollectivesOfAPeer) {
+  const auto good = file("a.0.json", reduced(0, {10, 20}, group_0));
+  const auto job = workloads::read_traces({good, file("a.1.json", reduced(1, {11, 21}, ""))});
+  for (const auto& rank : job.ranks) {
+    ASSERT_EQ(rank.collectives.count(), 2);
+    for (const auto& collective : rank.collectives) {
+      EXPECT_EQ(job.groups[collective.group].name, "0");
+      EXPECT_EQ(collective.buffer, Bytes(32));
+    }
+  }
+  EXPECT_THAT(job.guessed, ElementsAre(testing::StartsWith("The trace says nothing of the collectives of rank 1;")));
+  for (const auto& other : {reduced(1, {11}, ""), reduced(1, {11, 21}, "", "AllGather_RING_LL")}) {
+    const auto apart = workloads::read_traces({good, file("a.1.json", other)});
+    EXPECT_FALSE(apart.ranks[1].collectives[0].buffer);
+    EXPECT_THAT(apart.missing,
+                testing::Contains(testing::StartsWith("The trace says nothing of the collectives of rank 1, and no")));
+  }
+}
+
+// 40 us of a kernel lie under the one before it: told, once for the job. Microseconds are usual and are not.
+TEST_F(TraceJobs, OverlappingKernels) {
+  const auto kernels = [&](int second) {
+    return file("k.json", R"({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "a", "ts": 100, "dur": 50, "args":
+{"stream": 7}}, {"ph": "X", "cat": "kernel", "name": "b", "ts": )" +
+                              std::to_string(second) + R"(, "dur": 90, "args": {"stream": 7}}]})");
+  };
+  EXPECT_THAT(
+      workloads::read_traces({kernels(110)}).guessed,
+      ElementsAre("On 1 rank 1 kernel begins before the one before it on its stream ends, by 40.00 us; it counts "
+                  "from that end."));
+  EXPECT_THAT(workloads::read_traces({kernels(147)}).guessed, ElementsAre());
+}
+
+// Dates and durations between quotes are read, and that is said.
+TEST_F(TraceJobs, TimesAsText) {
+  const auto job = workloads::read_traces(
+      {file("k.json", R"({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "a", "ts": "100", "dur": "2.5", "args":
+{"stream": 7}}]})")});
+  EXPECT_NEAR(job.ranks[0].events[0].duration.value(), 2.5e-6, 1e-15);
+  EXPECT_THAT(job.guessed, ElementsAre("Times stand in the trace as text; read as microseconds."));
+}
+
+// Of a folder the traces of the device are taken, with the execution traces beside Kineto's; what else is a trace or
+// none is told. Two kinds that would both do are refused, and a file that ends like the traces must be one.
+TEST_F(TraceJobs, Folders) {
+  const auto folder = std::filesystem::path(path("")).parent_path().string();
+  const auto copy = [&](const std::string& name) { (void)file(name, trace_bytes(name)); };
+  const auto names = [&] {
+    std::vector<std::string> names;
+    for (const auto& one : workloads::trace_files({folder}).files) names.push_back(one.filename().string());
+    return names;
+  };
+  const auto refused_folder = [&]() -> std::string {
+    try {
+      (void)workloads::trace_files({folder});
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refused_folder(), folder + ": the folder has no traces; expected one file for each rank");
+  copy("flight_recorder_rank0.json");
+  EXPECT_THAT(names(), ElementsAre("flight_recorder_rank0.json")) << "nothing better";
+  copy("nccl_inspector.log");
+  EXPECT_EQ(refused_folder(),
+            folder +
+                ": traces of several kinds that would each do: 1 file of NCCL inspector (nccl_inspector.log), 1 file "
+                "of flight recorder (flight_recorder_rank0.json); expected a folder of one kind, or the files by name");
+  copy("kineto_rank0.json");
+  copy("execution_trace.json");
+  (void)file("README.md", "# what we ran");
+  (void)file("broken.json", "{");
+  EXPECT_THAT(names(), ElementsAre("broken.json", "execution_trace.json", "kineto_rank0.json"));
+  EXPECT_THAT(workloads::trace_files({folder}).left_out,
+              ElementsAre("Not read, in " + folder + ": 1 file of NCCL inspector (nccl_inspector.log).",
+                          "Not read, in " + folder + ": 1 file of flight recorder (flight_recorder_rank0.json).",
+                          "Not read, in " + folder + ": 1 file of no known format (README.md)."));
+  copy("chakra.1.et");
+  EXPECT_THAT(refused_folder(), testing::HasSubstr("1 file of Chakra (chakra.1.et), 1 file of Kineto (kineto_rank0"));
 }
 
 // Groups beside the traces fill in those that are only named; every list that is none is refused by its name.

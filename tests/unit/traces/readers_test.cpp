@@ -104,7 +104,7 @@ TEST(Chakra, MessagesBehindTheirLengths) {
   EXPECT_TRUE(rank.collectives[1].buffer_is_shard);
   EXPECT_EQ(rank.collectives[2].role, workloads::RecordedCollective::Role::receives);
   EXPECT_EQ(rank.collectives[2].peer, 0);
-  EXPECT_THAT(job.missing, testing::Contains(testing::HasSubstr("1 fields are unknown")));
+  EXPECT_THAT(job.missing, testing::Contains(testing::HasSubstr("1 field is unknown and passed over")));
   EXPECT_THAT(rank.events[5].after, testing::UnorderedElementsAre(4, 2));
 }
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "sim/core/counted.hpp"
 #include "sim/core/visible_text.hpp"
 
 namespace lockstep::output {
@@ -88,11 +89,6 @@ std::string fixed(double value, int digits) {
 
 std::string percent(double fraction) { return fixed(fraction * 100, 1) + " %"; }
 
-std::string with_separators(double value) {
-  auto text = fixed(value, 0);
-  for (auto at = static_cast<int>(text.size()) - 3; at > (text[0] == '-' ? 1 : 0); at -= 3)
-    text.insert(static_cast<std::size_t>(at), ",");
-  return text;
-}
+std::string with_separators(double value) { return in_threes(fixed(value, 0)); }
 
 }  // namespace lockstep::output

@@ -13,7 +13,7 @@
 namespace lockstep::output {
 namespace {
 
-constexpr int user_error = 2, our_bug = 70, machine_is_used_up = 71, disk_is_full = 74;
+constexpr int answered_no = 1, user_error = 2, our_bug = 70, machine_is_used_up = 71, disk_is_full = 74;
 
 bool none_left(const std::system_error& error) {
   return error.code() == std::errc::resource_unavailable_try_again || error.code() == std::errc::not_enough_memory;
@@ -30,6 +30,8 @@ int exit_code_of_error(const std::string& program) {
   };
   try {
     throw;
+  } catch (const AnsweredNo&) {
+    return answered_no;
   } catch (const ConfigError& error) {
     return told(error.what(), user_error);
   } catch (const OutOfRoom& error) {

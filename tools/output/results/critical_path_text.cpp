@@ -58,8 +58,8 @@ std::string what_twice_as_fast_brings(std::span<const sensitivity::FasterPart> p
   for (const auto& part : parts) {
     if (part.gain < nothing) continue;
     text += "twice as fast, " + std::string(part.is_switch ? "switch " : "cable ") + part.name +
-            (part.alike > 1 ? " and " + std::to_string(part.alike - 1) + " alike" : "") + ": the step " +
-            fixed(100 * part.gain, 2) + " % shorter\n";
+            (part.alike > 1 ? " and " + std::to_string(part.alike - 1) + " alike" : "") +
+            (part.with_nics ? ", with NICs as fast" : "") + ": the step " + fixed(100 * part.gain, 2) + " % shorter\n";
   }
   return text.empty() ? "no cable or switch, made twice as fast, would make the step shorter\n" : text;
 }

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/output/results/chip_kinds.hpp"
 #include "tools/output/results/error_band_text.hpp"
 #include "tools/output/results/expected_bubble.hpp"
@@ -92,6 +92,7 @@ Json pipeline(const scenario::Scenario& scenario, const Simulation& simulation) 
   result["stages"] = shape.ranks;
   result["chunks"] = shape.chunks;
   result["microbatches"] = shape.microbatches;
+  result["layout"] = preparation::layout_of(simulation.preparation);
   result["bubble_fraction_step"] = metrics.bubble_fraction_step();
   result["bubble_fraction_span"] = metrics.bubble_fraction_span();
   const auto bubble = expected_bubble(scenario, simulation);
@@ -169,6 +170,7 @@ Json twice_as_fast(std::span<const sensitivity::FasterPart> parts) {
   for (const auto& part : parts) {
     list.push_back({{"part", part.name},
                     {"kind", part.is_switch ? "switch" : "cable"},
+                    {"with_nics", part.with_nics},
                     {"alike", part.alike},
                     {"used_share", part.used},
                     {"shorter_step_share", part.gain}});
@@ -182,8 +184,6 @@ Json draws(const Simulation& simulation) {
 }
 
 }  // namespace
-
-std::string version() { return LOCKSTEP_VERSION; }
 
 std::string result_json(const scenario::Scenario& scenario, const Simulation& simulation, WallTimes times,
                         std::span<const sensitivity::FasterPart> faster) {
@@ -240,8 +240,7 @@ std::string result_json(const scenario::Scenario& scenario, const Simulation& si
                       {"wall_s", times == WallTimes::shown ? Json(engine.wall_seconds) : Json()},
                       {"fold_wall_s", times == WallTimes::shown ? Json(simulation.fold_seconds) : Json()},
                       {"time_model", std::string(name(scenario.time_model))}};
-  result["versions"] = {{"lockstep", version()}, {"format", 1}};
-  return json_lines(result);
+  return json_document(result);
 }
 
 }  // namespace lockstep::output

@@ -13,6 +13,5 @@ namespace lockstep::output {
 enum class WallTimes { shown, hidden };
 [[nodiscard]] std::string result_json(const scenario::Scenario& scenario, const Simulation& simulation, WallTimes times,
                                       std::span<const sensitivity::FasterPart> faster = {});
-[[nodiscard]] std::string version();
 
 }  // namespace lockstep::output

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/core/quantity_text.hpp"
-#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 
 namespace lockstep::output {
@@ -201,7 +201,7 @@ std::string comparison_json(const std::vector<ComparedScenario>& scenarios) {
          {"inputs", inputs},
          {"result", Json::parse(scenario.result)}});
   }
-  return json_lines(json);
+  return json_document(json);
 }
 
 }  // namespace lockstep::output

@@ -124,32 +124,48 @@ std::string pipeline_text(const scenario::Scenario& scenario, const Simulation& 
   return text + table.to_string() + "\n";
 }
 
+/// What the critical path spends its time on.
+struct OnPath {
+  std::string name;
+  Seconds time{0};
+  std::string largest;  ///< its longest part, where the name does not tell it
+};
+
+/// The one with most of the path first. Without a path, of steps that were not explained, the critical rank's own time.
+std::vector<OnPath> resources_on_path(const metrics::Metrics& metrics) {
+  using Kind = metrics::CriticalPart::Kind;
+  OnPath compute{"compute"}, communication{"communication"}, host{"the host"};
+  for (const auto& part : metrics.critical_path.parts) {  // the longest first
+    const bool computes = part.kind == Kind::compute || part.kind == Kind::update;
+    OnPath& resource = computes ? compute : part.kind == Kind::offload ? host : communication;
+    if (!computes && resource.largest.empty()) resource.largest = part.what;
+    resource.time += part.time;
+  }
+  if (metrics.critical_path.parts.empty()) {
+    compute.time = metrics.breakdown.compute;
+    communication.time = metrics.breakdown.exposed_comm;
+  }
+  std::vector<OnPath> all{compute, communication, host};
+  std::stable_sort(all.begin(), all.end(), [](const OnPath& a, const OnPath& b) { return a.time > b.time; });
+  return all;
+}
+
 }  // namespace
 
 std::string bound_text(const metrics::Metrics& metrics) {
+  const auto on_path = resources_on_path(metrics);
+  const auto& most = on_path.front();
+  std::string text = most.name + " sets the step: " + percent(most.time / metrics.step_time) + " of its critical path" +
+                     (most.largest.empty() ? "" : ", most of it " + most.largest);
   const auto& parts = metrics.breakdown;
-  std::map<std::string, Seconds> busy;  // by mesh axes
-  const metrics::CommunicationUse* most_exposed = nullptr;
-  for (const auto& use : metrics.communication) {
-    busy[use.axis] += use.busy;
-    if (most_exposed == nullptr || use.exposed > most_exposed->exposed) most_exposed = &use;
+  if (const double exposed = parts.exposed_comm / metrics.step_time; exposed > 0.01) {
+    const auto most_exposed = std::max_element(metrics.communication.begin(), metrics.communication.end(),
+                                               [](const auto& a, const auto& b) { return a.exposed < b.exposed; });
+    text += "; " + percent(exposed) + " of the step is exposed communication" +
+            (most_exposed == metrics.communication.end() ? "" : ", most of it " + what_communicates(*most_exposed));
   }
-  const auto busiest =
-      std::max_element(busy.begin(), busy.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  std::string text;
-  if (parts.bubble > parts.compute && parts.bubble > parts.exposed_comm) {
-    text = "bound by bubbles";
-  } else if (busiest != busy.end() && busiest->second > parts.compute) {
-    text = "communication-bound: axis " + busiest->first + " communicates for " + format(busiest->second) +
-           ", compute takes " + format(parts.compute);
-  } else {
-    text = "compute-bound: no axis communicates for longer than the " + format(parts.compute) + " of compute";
-  }
-  const double exposed = parts.exposed_comm / metrics.step_time;
-  if (exposed > 0.01) {
-    text += "; " + percent(exposed) + " of the step is exposed communication, most of it " +
-            what_communicates(*most_exposed);
-  }
+  if (const double bubble = parts.bubble / metrics.step_time; bubble > 0.01)
+    text += "; " + percent(bubble) + " is bubble";
   return text;
 }
 

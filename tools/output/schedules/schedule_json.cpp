@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/output/schedules/schedule_study.hpp"
 
 namespace lockstep::output {
@@ -90,7 +90,7 @@ std::string schedule_json(const ScheduleStudy& study) {
   }
   json["orders"] = std::move(orders);
   json["spans"] = std::move(spans);
-  return json_lines(json, -1);
+  return json_document(json, -1);
 }
 
 std::string comparison_json(std::span<const ComparedSchedule> schedules) {
@@ -101,7 +101,7 @@ std::string comparison_json(std::span<const ComparedSchedule> schedules) {
     else
       json["schedules"].push_back({{"schedule", row.name}, {"refused", row.refused}});
   }
-  return json_lines(json);
+  return json_document(json);
 }
 
 }  // namespace lockstep::output

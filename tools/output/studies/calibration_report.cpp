@@ -7,7 +7,7 @@
 #include "sim/core/quantity_text.hpp"
 #include "sim/studies/calibration/yaml_number.hpp"
 #include "sim/studies/validation/validate.hpp"
-#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 
 namespace lockstep::output {
@@ -101,7 +101,7 @@ std::string calibration_json(const CalibrationReport& report) {
                             {"error_pct", 100 * row.error()}});
   }
   json["yaml"] = report.yaml;
-  return json_lines(json);
+  return json_document(json);
 }
 
 }  // namespace lockstep::output

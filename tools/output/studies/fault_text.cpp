@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/core/quantity_text.hpp"
-#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 
 namespace lockstep::output {
@@ -39,7 +39,7 @@ std::string fault_json(const scenario::Scenario& scenario, const faults::FaultSt
                               {"step_time_s", parts ? Json() : Json(loss.step.value())},
                               {"partition", parts ? Json(loss.partition) : Json()}});
   }
-  return json_lines(json);
+  return json_document(json);
 }
 
 }  // namespace lockstep::output

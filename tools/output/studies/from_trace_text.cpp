@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/core/quantity_text.hpp"
-#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/studies/replay_text.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string residual_text(Seconds simulated, Seconds recorded) {
+std::string error_text(Seconds simulated, Seconds recorded) {
   if (!(recorded > Seconds(0))) return "not recorded";
   const double error = simulated / recorded - 1;
   return (error >= 0 ? "+" : "") + percent(error);
@@ -31,12 +31,12 @@ std::string from_trace_text(const from_trace::FromTrace& made, const std::string
   std::string text = "Scenario of the job of rank " + std::to_string(made.rank) + "'s trace: " + file + "\n";
   for (const auto& reason : made.reasons) text += "  " + reason + "\n";
   text += "step  recorded " + format(made.recorded_step) + ", simulated " + format(made.simulated_step) + " (" +
-          residual_text(made.simulated_step, made.recorded_step) + ")\n\n";
-  Table table({"kernels in a step", "recorded", "rates of the catalog", made.is_fitted ? "fitted" : "not fitted",
-               "residual", "rate recorded"});
+          error_text(made.simulated_step, made.recorded_step) + ")\n\n";
+  Table table({"kernels in a step", "recorded", "catalog", "scenario", "residual", "rates of", "recorded rate"});
+  table.fold(12, 0);
   for (const auto& row : made.classes) {
     table.add({std::string(from_trace::name(row.kind)), format(row.recorded), format(row.unfitted), format(row.fitted),
-               residual_text(row.fitted, row.recorded), rate_text(row)});
+               error_text(row.fitted, row.recorded), row.measured ? "trace" : "catalog", rate_text(row)});
   }
   return text + table.to_string() + "\n" + against_text(made.collectives, made.rank, file);
 }
@@ -57,11 +57,12 @@ std::string from_trace_json(const from_trace::FromTrace& made, const std::string
                                {"unfitted_s", row.unfitted.value()},
                                {"fitted_s", row.fitted.value()},
                                {"residual", known ? Json(row.fitted / row.recorded - 1) : Json()},
+                               {"rates_of", row.measured ? "trace" : "catalog"},
                                {"flops", row.flops.value()},
                                {"traffic_bytes", row.traffic.value()}});
   }
   json["collectives"] = Json::parse(against_json(made.collectives, made.rank, file))["collectives"];
-  return json_lines(json);
+  return json_document(json);
 }
 
 }  // namespace lockstep::output

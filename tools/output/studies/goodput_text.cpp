@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/core/quantity_text.hpp"
-#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 
@@ -173,7 +173,7 @@ std::string goodput_json(const scenario::Scenario& scenario, const goodput::Good
         {"tokens", *aim.tokens}, {"days", days_of(aim, useful)}, {"chip_hours", chip_hours_of(aim, useful)}};
     if (aim.price_per_chip_hour) json["training"]["cost"] = chip_hours_of(aim, useful) * *aim.price_per_chip_hour;
   }
-  return json_lines(json);
+  return json_document(json);
 }
 
 }  // namespace lockstep::output

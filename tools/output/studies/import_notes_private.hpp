@@ -1,18 +1,10 @@
 #pragma once
-#include <concepts>
 #include <string>
 #include <vector>
 
 #include "sim/core/visible_text.hpp"
-#include "tools/output/elements/table.hpp"
 
 namespace lockstep::output {
-
-/// "1 switch", "1,234 switches".
-[[nodiscard]] inline std::string counted(std::integral auto count, const std::string& one,
-                                         const std::string& many = "") {
-  return with_separators(static_cast<double>(count)) + " " + (count == 1 ? one : many.empty() ? one + "s" : many);
-}
 
 /// Sentences as a list, in lines of at most 80 columns where words allow it.
 [[nodiscard]] inline std::string notes_text(const std::vector<std::string>& notes) {

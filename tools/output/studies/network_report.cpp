@@ -2,7 +2,8 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "tools/output/elements/json_lines.hpp"
+#include "sim/core/counted.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/studies/import_notes_private.hpp"
 #include "tools/output/studies/import_report.hpp"
@@ -119,7 +120,7 @@ std::string network_text(const topologies::NetworkImport& import) {
 std::string network_json(const topologies::NetworkImport& import) {
   const NetworkGraph& graph = import.graph;
   const NetworkLevels levels = network_levels(graph);
-  Json json = {{"format", import.format},
+  Json json = {{"file_format", import.format},
                {"name", graph.name},
                {"switches", graph.switches.size()},
                {"hosts", graph.hosts.size()},
@@ -131,7 +132,7 @@ std::string network_json(const topologies::NetworkImport& import) {
                {"notes", import.notes}};
   for (const auto& [level, count] : switches_by_level(levels)) json["switches_by_level"][std::to_string(level)] = count;
   for (const auto& [speed, cables] : cables_by_speed(graph)) json["cables_by_speed"][speed] = cables;
-  return json_lines(json);
+  return json_document(json);
 }
 
 }  // namespace lockstep::output

@@ -2,8 +2,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "sim/core/counted.hpp"
 #include "sim/core/quantity_text.hpp"
-#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/json_document.hpp"
+#include "tools/output/elements/table.hpp"
 #include "tools/output/studies/import_notes_private.hpp"
 #include "tools/output/studies/import_report.hpp"
 
@@ -71,7 +73,7 @@ std::string node_text(const NodeDescription& node) {
 
 std::string node_json(const NodeDescription& node) {
   const auto links = links_of_each(node);
-  Json json = {{"format", node.format},
+  Json json = {{"file_format", node.format},
                {"gpus", node.gpus.size()},
                {"nics", node.nics.size()},
                {"nvlinks_per_gpu", links ? Json(*links) : links_of_gpus(node)},
@@ -99,7 +101,7 @@ std::string node_json(const NodeDescription& node) {
     for (const std::size_t nic : shared.nics) one["nics"].push_back(node.nics[nic].name);
     json["shared_pcie_switches"].push_back(std::move(one));
   }
-  return json_lines(json);
+  return json_document(json);
 }
 
 }  // namespace lockstep::output

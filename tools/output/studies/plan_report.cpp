@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "sim/core/quantity_text.hpp"
-#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/results/error_band_text.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
@@ -104,18 +104,14 @@ void PlanRows::add(const planning::PlanSpace& space, const planning::SearchResul
             {"notes", notes_of(space.base())}};
   json["best"] = best_json(space, result.best.front(), result.best.front().figures);
   json["proof"] = proof_json(result);
-  rows_.push_back(json.dump(2));
+  rows_.push_back(std::move(json));
 }
 
 void PlanRows::add_none(std::int64_t chips, const std::string& why) {
-  rows_.push_back(Json{{"chips", chips}, {"best", nullptr}, {"why", why}}.dump(2));
+  rows_.push_back({{"chips", chips}, {"best", nullptr}, {"why", why}});
 }
 
-std::string PlanRows::to_string() const {
-  std::string text;
-  for (const auto& row : rows_) text += (text.empty() ? "" : ",\n") + row;
-  return "[\n" + text + "\n]\n";
-}
+std::string PlanRows::to_string() const { return json_document(Json{{"rows", rows_}}); }
 
 std::string plan_name(const planning::PlanSpace& space, const planning::PlanChoice& choice) {
   std::string text;
@@ -270,7 +266,7 @@ std::string plan_json(const planning::PlanSpace& space, const planning::SearchRe
   json["simulated_per_s"] = shown ? Json(static_cast<double>(proof.simulated) / result.wall_s) : Json();
   json["bounds_per_s"] = shown ? Json(static_cast<double>(result.bounds) / result.bounds_s) : Json();
   json["wall_s"] = shown ? Json(result.wall_s) : Json();
-  return json_lines(json);
+  return json_document(json);
 }
 
 }  // namespace lockstep::output

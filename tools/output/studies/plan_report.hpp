@@ -1,5 +1,6 @@
 #pragma once
 /// The output of `lockstep plan`.
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -24,7 +25,7 @@ class PlanRows {
   [[nodiscard]] std::string to_string() const;
 
  private:
-  std::vector<std::string> rows_;
+  std::vector<nlohmann::ordered_json> rows_;
 };
 
 [[nodiscard]] std::string plan_text(const planning::PlanSpace& space, const planning::SearchResult& result);

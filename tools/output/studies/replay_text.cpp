@@ -4,8 +4,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "sim/core/counted.hpp"
 #include "sim/core/quantity_text.hpp"
-#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 
 namespace lockstep::output {
@@ -13,6 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr std::size_t most_rows = 32;
+// Letters of the first and of other columns that keep the tables below within 80 columns.
+constexpr std::size_t widest_name = 16, widest_cell = 12;
 
 std::string signed_percent(double fraction) { return (fraction >= 0 ? "+" : "") + percent(fraction); }
 
@@ -69,6 +72,7 @@ std::string gaps_table(const replay::Replay& replay) {
 
 std::string streams_table(const replay::ReplayedRank& rank) {
   Table table({"stream of rank " + std::to_string(rank.rank), "busy", "recorded end", "replayed end", "error"});
+  table.fold(2 * widest_name, 0);
   for (const auto& stream : rank.streams) {
     const auto recorded =
         rank.recorded && stream.recorded_end > Seconds(0) ? std::optional(stream.recorded_end) : std::nullopt;
@@ -80,8 +84,8 @@ std::string streams_table(const replay::ReplayedRank& rank) {
 
 /// Of each stream of a rank what its time went to, as recorded and, below, as replayed.
 std::string shares_table(const replay::ReplayedRank& rank) {
-  Table table(
-      {"rank " + std::to_string(rank.rank), "kernels", "collectives", "launches", "streams", "ranks", "pauses"});
+  Table table({"rank " + std::to_string(rank.rank), "kernels", "collective", "launches", "streams", "ranks", "pauses"});
+  table.fold(widest_name - 3, 0);
   const auto add = [&](const std::string& name, const replay::StreamShares& shares) {
     table.add({name, format(shares.kernels), format(shares.collectives), format(shares.launches),
                format(shares.streams), format(shares.ranks), format(shares.unexplained)});
@@ -94,24 +98,27 @@ std::string shares_table(const replay::ReplayedRank& rank) {
   return "what a stream's time goes to, and what it waits for:\n" + table.to_string();
 }
 
-std::string pauses_text(const replay::Replay& replay) {
-  std::string text;
+std::string pauses_table(const replay::Replay& replay) {
+  if (replay.pauses.empty()) return "";
+  Table table({"pause", "rank", "stream", "until", "before"});
+  table.align_left(4);
+  table.fold(0, 2 * widest_cell + 4);
   for (const auto& pause : replay.pauses) {
-    text += (text.empty() ? "\nlongest pauses that nothing explains:\n" : "") + std::string("  ") +
-            format(pause.length) + " on " + pause.stream + " of rank " + std::to_string(pause.rank) + ", until " +
-            format(pause.at) + ", before " + pause.before.substr(0, 40) + "\n";
+    table.add(
+        {format(pause.length), std::to_string(pause.rank), pause.stream, format(pause.at), pause.before.substr(0, 60)});
   }
-  return text;
+  return "\nlongest pauses that nothing explains:\n" + table.to_string();
 }
 
 std::string collectives_table(const replay::Replay& replay) {
-  Table table({"collective", "ranks", "bytes", "times", "recorded", "replayed alone", "group", "algorithm"});
+  Table table({"collective", "ranks", "bytes", "times", "recorded", "replayed alone", "algorithm"});
   table.align_left(6);
-  table.align_left(7);
+  table.fold(widest_name, widest_cell);
   for (std::size_t i = 0; i < std::min(replay.collectives.size(), most_rows); ++i) {
     const auto& row = replay.collectives[i];
-    table.add({row.kind, std::to_string(row.members), row.bytes ? std::to_string(row.bytes->value()) : "unknown",
-               std::to_string(row.count), format(row.recorded), format(row.simulated), row.group, row.algorithm});
+    table.add({row.kind + (row.group.empty() ? "" : " " + row.group), std::to_string(row.members),
+               row.bytes ? std::to_string(row.bytes->value()) : "unknown", std::to_string(row.count),
+               format(row.recorded), format(row.simulated), row.algorithm});
   }
   auto text = table.to_string();
   if (replay.collectives.size() > most_rows)
@@ -168,27 +175,31 @@ Json json_of(const replay::ReplayedRank& rank) {
 
 }  // namespace
 
+std::string trace_notes(const workloads::RecordedJob& job) {
+  const auto notes = list("guessed:", job.guessed) + list("missing in the trace:", job.missing);
+  return notes.empty() ? "" : "\n" + notes;
+}
+
 std::string replay_text(const workloads::RecordedJob& job, const replay::Replay& replay, const std::string& cluster) {
   const auto sum = total(replay);
-  std::string text = job.format + " of " + std::to_string(replay.ranks.size()) +
-                     (replay.ranks.size() == 1 ? " rank" : " ranks") + " of " + std::to_string(job.world) + ": " +
-                     std::to_string(sum.kernels) + " kernels, " + std::to_string(sum.copies) + " copies, " +
-                     std::to_string(sum.collectives) + " collectives" +
-                     (replay.steps > 1 ? ", " + std::to_string(replay.steps) + " steps" : "") + "\n";
-  text += "on " +
+  std::string text = job.format + " of " + counted(replay.ranks.size(), "rank") + " of " + std::to_string(job.world) +
+                     ": " + counted(sum.kernels, "kernel") + ", " + counted(sum.copies, "copy", "copies") + ", " +
+                     counted(sum.collectives, "collective");
+  if (replay.steps > 1) text += ", " + counted(replay.steps, "step");
+  text += "\non " +
           (cluster.empty() ? "the recorded machine: collectives take the least time that a member recorded"
-                           : cluster + ", " + std::to_string(replay.world) + " ranks") +
+                           : cluster + ", " + counted(replay.world, "rank")) +
           "\n";
   text += "step  " + format(replay.step);
   if (replay.recorded_step) {
     text += ", recorded " + format(*replay.recorded_step) + " (" + error_text(replay.step, replay.recorded_step) + ")";
   }
   if (replay.free_collectives > 0)
-    text += "; without the time of " + std::to_string(replay.free_collectives) + " collectives (see below)";
+    text += "; without the time of " + counted(replay.free_collectives, "collective") + " (see below)";
   text += "\n\n" + ranks_table(replay) + "\n" + gaps_table(replay);
   if (!replay.ranks.empty())
     text += "\n" + streams_table(replay.ranks.front()) + "\n" + shares_table(replay.ranks.front());
-  text += pauses_text(replay);
+  text += pauses_table(replay);
   if (!replay.collectives.empty()) text += "\n" + collectives_table(replay);
   const auto notes = list("taken for granted:", replay.notes) + list("guessed:", job.guessed) +
                      list("missing in the trace:", job.missing);
@@ -196,7 +207,7 @@ std::string replay_text(const workloads::RecordedJob& job, const replay::Replay&
 }
 
 std::string against_text(const std::vector<replay::ComparedCollective>& rows, std::int32_t rank,
-                         const std::string& scenario) {
+                         const std::string& scenario, const workloads::RecordedJob* job) {
   Table table({"collective", "ranks", "bytes", "recorded", "derived", "difference"});
   std::size_t differ = 0;
   for (const auto& row : rows) {
@@ -209,11 +220,11 @@ std::string against_text(const std::vector<replay::ComparedCollective>& rows, st
   }
   return "Collectives in a step of rank " + std::to_string(rank) + ", recorded and derived from " + scenario + ": " +
          (differ == 0 ? "all agree" : std::to_string(differ) + " of " + std::to_string(rows.size()) + " rows differ") +
-         "\n\n" + table.to_string();
+         "\n\n" + table.to_string() + (job == nullptr ? "" : trace_notes(*job));
 }
 
 std::string against_json(const std::vector<replay::ComparedCollective>& rows, std::int32_t rank,
-                         const std::string& scenario) {
+                         const std::string& scenario, const workloads::RecordedJob* job) {
   Json json = {{"rank", rank}, {"scenario", scenario}, {"collectives", Json::array()}};
   for (const auto& row : rows) {
     json["collectives"].push_back({{"kind", row.kind},
@@ -222,13 +233,17 @@ std::string against_json(const std::vector<replay::ComparedCollective>& rows, st
                                    {"recorded", row.recorded},
                                    {"derived", row.derived}});
   }
-  return json_lines(json);
+  if (job != nullptr) {
+    json["guessed"] = job->guessed;
+    json["missing"] = job->missing;
+  }
+  return json_document(json);
 }
 
 std::string replay_json(const workloads::RecordedJob& job, const replay::Replay& replay, const std::string& cluster) {
   const auto sum = total(replay);
   const auto error = error_of(replay.step, replay.recorded_step);
-  Json json = {{"format", job.format},
+  Json json = {{"file_format", job.format},
                {"cluster", cluster.empty() ? Json() : Json(cluster)},
                {"recorded_ranks", replay.ranks.size()},
                {"world", replay.world},
@@ -266,7 +281,7 @@ std::string replay_json(const workloads::RecordedJob& job, const replay::Replay&
                                       {"until_s", pause.at.value()},
                                       {"length_s", pause.length.value()}});
   }
-  return json_lines(json);
+  return json_document(json);
 }
 
 }  // namespace lockstep::output

@@ -13,10 +13,13 @@ namespace lockstep::output {
 [[nodiscard]] std::string replay_json(const workloads::RecordedJob& job, const replay::Replay& replay,
                                       const std::string& cluster);
 
-/// The collectives of a rank beside those of a scenario.
+/// What had to be guessed of a trace and what it does not tell; "" where there is nothing.
+[[nodiscard]] std::string trace_notes(const workloads::RecordedJob& job);
+
+/// The collectives of a rank beside those of a scenario, with the notes of `job` where it is given.
 [[nodiscard]] std::string against_text(const std::vector<replay::ComparedCollective>& rows, std::int32_t rank,
-                                       const std::string& scenario);
+                                       const std::string& scenario, const workloads::RecordedJob* job = nullptr);
 [[nodiscard]] std::string against_json(const std::vector<replay::ComparedCollective>& rows, std::int32_t rank,
-                                       const std::string& scenario);
+                                       const std::string& scenario, const workloads::RecordedJob* job = nullptr);
 
 }  // namespace lockstep::output

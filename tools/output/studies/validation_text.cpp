@@ -2,7 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "tools/output/elements/json_lines.hpp"
+#include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/studies/validation_report.hpp"
 
@@ -135,7 +135,7 @@ std::string validation_json(const std::vector<validation::ValidatedRun>& runs, c
                     {"capacity_bytes", or_null(run.capacity_bytes > 0, run.capacity_bytes)},
                     {"skipped_because", why.empty() ? Json() : Json(why)}});
   }
-  return json_lines(Json{{"model_of_time", model_of_time}, {"families", families}, {"rows", rows}});
+  return json_document(Json{{"model_of_time", model_of_time}, {"families", families}, {"rows", rows}});
 }
 
 }  // namespace lockstep::output

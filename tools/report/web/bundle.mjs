@@ -1,5 +1,6 @@
-// Makes the page without its data: node bundle.mjs SRC OUTPUT.gz NOTICES. Styles and scripts are inside; nothing is loaded.
-// NOTICES are the licences of the packages that ended up in the page, which hold them too.
+// Makes the pages without their data: node bundle.mjs SRC REPORT.gz EXPLORER.gz NOTICES. Styles and scripts are inside; nothing
+// is loaded, and only the explorer asks the server that it came from. NOTICES are the licences of the packages that ended up in
+// the pages, which hold them too.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -7,7 +8,7 @@ import { join } from "node:path";
 import { noticesOf } from "./notices.mjs";
 import { gzipSync } from "node:zlib";
 
-const [source, output, notices_file] = process.argv.slice(2);
+const [source, report, explorer, notices_file] = process.argv.slice(2);
 const options = { bundle: true, minify: true, write: false, charset: "ascii", target: "es2022", legalComments: "none", logLevel: "warning", nodePaths: [join(process.cwd(), "node_modules")] };
 const inputs = new Set();
 const bundled = async (entry, more) => {
@@ -19,15 +20,21 @@ const bundled = async (entry, more) => {
 };
 
 const style = await bundled("style.css");
-const script = (await bundled("main.js", { format: "iife" })).replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
+const scriptOf = async (entry) => (await bundled(entry, { format: "iife" })).replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
+const scripts = { report: await scriptOf("main.js"), explorer: await scriptOf("explore.js") };
 const notices = noticesOf(inputs);
 writeFileSync(notices_file, notices);
-const parts = {
-  SCRIPT_HASH: `sha256-${createHash("sha256").update(script, "utf8").digest("base64")}`,
-  STYLE: style.trim(),
-  SCRIPT: script,
-  NOTICES: notices.replaceAll("&", "&amp;").replaceAll("<", "&lt;"),
-};
+
 // @DATA@ stays: the program puts its data there.
-const page = readFileSync(join(source, "template.html"), "utf8").replace(/@(SCRIPT_HASH|STYLE|SCRIPT|NOTICES)@/g, (_, name) => parts[name]);
-writeFileSync(output, gzipSync(page, { level: 9 }));
+const template = readFileSync(join(source, "template.html"), "utf8");
+for (const [output, script, connect] of [[report, scripts.report, "'none'"], [explorer, scripts.explorer, "'self'"]]) {
+  const parts = {
+    SCRIPT_HASH: `sha256-${createHash("sha256").update(script, "utf8").digest("base64")}`,
+    CONNECT: connect,
+    STYLE: style.trim(),
+    SCRIPT: script,
+    NOTICES: notices.replaceAll("&", "&amp;").replaceAll("<", "&lt;"),
+  };
+  const page = template.replace(/@(SCRIPT_HASH|CONNECT|STYLE|SCRIPT|NOTICES)@/g, (_, name) => parts[name]);
+  writeFileSync(output, gzipSync(page, { level: 9 }));
+}

@@ -46,25 +46,45 @@ TEST(ChipKinds, SaysForWhichTheOthersWait) {
               StartsWith("no kind of chip waits for another: "));
 }
 
-TEST(BoundText, ComputeBoundWhereEveryAxisHasTime) {
-  EXPECT_EQ(output::bound_text(metrics(9.95, 0.05, 0, {use("x", gather, 6, 0.05)})),
-            "compute-bound: no axis communicates for longer than the 9.95 s of compute");
+/// With a critical path of these parts.
+metrics::Metrics on_path(metrics::Metrics metrics, std::vector<metrics::CriticalPart> parts) {
+  metrics.critical_path.parts = std::move(parts);
+  return metrics;
 }
 
-// 4 s of gathering and 3 s of scattering keep one axis busy for 7 s, longer than 6 s of compute, though neither alone
-// is.
-TEST(BoundText, KindsOnOneAxisTogether) {
-  const std::vector<metrics::CommunicationUse> uses{use("fsdp", gather, 4, 1), use("fsdp", scatter, 3, 2),
-                                                    use("tensor", gather, 5, 1)};
+using Part = metrics::CriticalPart::Kind;
+
+// 9 s of compute and 0.5 s of the update are 95 % of a path of 10 s.
+TEST(BoundText, NamesWhatTakesMostOfTheCriticalPath) {
+  const auto step =
+      on_path(metrics(9.95, 0.05, 0, {use("x", gather, 6, 0.05)}), {{Part::compute, "forward", Seconds(9), 1},
+                                                                    {Part::update, "update", Seconds(0.5), 1},
+                                                                    {Part::transfer, "x all_gather", Seconds(0.5), 1}});
+  EXPECT_EQ(output::bound_text(step), "compute sets the step: 95.0 % of its critical path");
+}
+
+// Compute is busy for 6 of 10 s, but 3 s of transfers, 2 s of latencies and 1 s of contention are on the path.
+TEST(BoundText, CommunicationWithAllThatBelongsToIt) {
+  const auto step = on_path(metrics(6, 4, 0, {use("fsdp", gather, 4, 1), use("fsdp", scatter, 3, 3)}),
+                            {{Part::compute, "forward", Seconds(4), 1},
+                             {Part::transfer, "fsdp reduce_scatter", Seconds(3), 1},
+                             {Part::latency, "fsdp all_gather", Seconds(2), 1},
+                             {Part::contention, "fsdp all_gather", Seconds(1), 1}});
   EXPECT_EQ(
-      output::bound_text(metrics(6, 4, 0, uses)),
-      "communication-bound: axis fsdp communicates for 7.00 s, compute takes 6.00 s; 40.0 % of the step is exposed "
-      "communication, most of it fsdp reduce_scatter");
+      output::bound_text(step),
+      "communication sets the step: 60.0 % of its critical path, most of it fsdp reduce_scatter; 40.0 % of the step "
+      "is exposed communication, most of it fsdp reduce_scatter");
 }
 
-TEST(BoundText, BubblesThatAreTheLargestPart) {
-  EXPECT_EQ(output::bound_text(metrics(4, 0, 6, {})), "bound by bubbles");
-  EXPECT_THAT(output::bound_text(metrics(5, 0, 5, {})), StartsWith("compute-bound"));
+TEST(BoundText, BubblesAreSaidBeside) {
+  const auto step = on_path(metrics(4, 0, 6, {}), {{Part::compute, "forward", Seconds(10), 1}});
+  EXPECT_EQ(output::bound_text(step), "compute sets the step: 100.0 % of its critical path; 60.0 % is bubble");
+}
+
+// A step that was not explained has no path: its critical rank's own time.
+TEST(BoundText, WithoutAPathByTheRanksOwnTime) {
+  EXPECT_THAT(output::bound_text(metrics(2, 8, 0, {use("x", gather, 8, 8)})),
+              StartsWith("communication sets the step: 80.0 %"));
 }
 
 TEST(SummaryTest, SharesOfTheCriticalRank) {

@@ -63,7 +63,7 @@ TEST(ReplayText, TheHead) {
   replay.steps = 3;
   replay.step = Seconds(6);
   lines = lines_of(output::replay_text(job(), replay, ""));
-  EXPECT_EQ(lines[0], "Kineto of 1 rank of 4: 10 kernels, 1 copies, 2 collectives, 3 steps");
+  EXPECT_EQ(lines[0], "Kineto of 1 rank of 4: 10 kernels, 1 copy, 2 collectives, 3 steps");
   EXPECT_EQ(lines[1], "on the recorded machine: collectives take the least time that a member recorded");
   EXPECT_EQ(lines[2], "step  6.00 s, recorded 5.00 s (+20.0 %)");
   replay.recorded_step.reset();
@@ -84,7 +84,7 @@ TEST(ReplayText, RowsOfRanks) {
 TEST(ReplayText, RowsOfCollectives) {
   const auto text = output::replay_text(job(), replayed(), "x");
   EXPECT_THAT(cells_of_line(line_with(text, "all_reduce")),
-              ElementsAre("all_reduce", "8", "1000000", "3", "300.00 ms", "100.00 ms", "dp", "ring"));
+              ElementsAre("all_reduce dp", "8", "1000000", "3", "300.00 ms", "100.00 ms", "ring"));
   EXPECT_THAT(cells_of_line(line_with(text, "unknown")),
               ElementsAre("unknown", "2", "unknown", "1", "200.00 ms", "200.00 ms", "as recorded"));
 }
@@ -100,8 +100,8 @@ TEST(ReplayText, NotesHaveTitles) {
   EXPECT_THAT(output::replay_text({}, quiet, ""), Not(HasSubstr("taken for granted")));
 }
 
-// 40 ranks and 50 collectives: 32 rows of each, then 40 - 32 and 50 - 32 more. Nothing but names of groups and
-// algorithms makes a line longer than 80 letters.
+// 40 ranks and 50 collectives: 32 rows of each, then 40 - 32 and 50 - 32 more. Long names and numbers go on in
+// the next line, so that no table is wider than 80 letters.
 TEST(ReplayText, LongJobsStayReadable) {
   auto replay = replayed();
   while (replay.ranks.size() < 40) {
@@ -109,8 +109,19 @@ TEST(ReplayText, LongJobsStayReadable) {
     replay.ranks.back().rank = static_cast<std::int32_t>(replay.ranks.size()) + 1'000'000;
   }
   replay.collectives.clear();
-  EXPECT_LE(widest_line(output::replay_text(job(), replay, "")), 80u);
+  for (auto& rank : replay.ranks) {
+    rank.simulated = rank.later = rank.waited = Seconds(0.12345);
+    rank.gaps = {Seconds(0.12345), Seconds(0.12345), Seconds(0.12345), 123'456};
+    const replay::StreamShares shares{Seconds(0.12345), Seconds(0.12345), Seconds(0.12345),
+                                      Seconds(0.12345), Seconds(0.12345), Seconds(0.12345)};
+    rank.streams = {{"device 7 stream 20", Seconds(0.12345), Seconds(0.12345), Seconds(0.12345), shares, shares}};
+  }
   replay.collectives.resize(50);
+  replay.collectives.front() = {
+      "reduce_scatter", 16'384,          Bytes(123'456'789'012),   "DATA_PARALLEL_GROUP_WITH_CP", 1'234,
+      Seconds(0.1234),  Seconds(0.1234), "tree over nodes (LL128)"};
+  replay.pauses.push_back({1'000'000, "device 7 stream 20", std::string(300, 'k'), Seconds(1.2345), Seconds(0.12345)});
+  EXPECT_LE(widest_line(output::replay_text(job(), replay, "")), 80u) << output::replay_text(job(), replay, "");
   const auto text = output::replay_text(job(), replay, "");
   EXPECT_THAT(text, HasSubstr("\nand 8 more\n"));
   EXPECT_THAT(text, HasSubstr("\nand 18 more; --json has them all\n"));

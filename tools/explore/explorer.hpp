@@ -1,0 +1,61 @@
+#pragma once
+/// Answers to the explorer's page: a scenario with changes becomes the panels of its simulated step.
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "sim/preparation/known_machines.hpp"
+#include "sim/scenario/scenario_of_document.hpp"
+#include "tools/output/results/scenario_comparison.hpp"
+
+namespace spdlog {
+class logger;
+}
+
+namespace lockstep::explore {
+
+using Json = nlohmann::ordered_json;
+
+/// The scenario that the page begins with.
+struct StartingPoint {
+  std::string name;              ///< of the scenario: its file's stem
+  std::string text;              ///< YAML, with the keys of --set
+  std::filesystem::path folder;  ///< from which the files are seen that it names
+  std::string arguments;         ///< of `lockstep run`, which give the same scenario
+};
+
+/// For one thread at a time. Simulations share machines and parts of scenarios that are the same.
+class Explorer {
+ public:
+  Explorer(StartingPoint start, spdlog::logger& log);
+
+  /// `request`: {"text": a scenario's YAML or null for the starting point, "changes": {control: value}, "pinned":
+  /// {"text", "changes"} or null}. The answer: {"document": the panels as the page of reports packs them, "controls",
+  /// "text": the changed scenario, "command", "wall_s"}, or {"problems": [{"key", "line", "column", "what",
+  /// "expected"}]}, or {"failure": text}. Never throws for what a request holds.
+  [[nodiscard]] Json answer(const Json& request);
+
+ private:
+  /// A step that has been simulated, as comparisons need it.
+  struct Step {
+    std::string key;  ///< the request's part
+    output::ComparedScenario compared;
+    std::string timeline;  ///< packed
+    Json controls;
+    std::string text, command;
+    std::shared_ptr<const std::string> alone;  ///< the document of this step alone
+  };
+
+  [[nodiscard]] std::shared_ptr<const Step> step_of(const Json& part, const std::string& name);
+  [[nodiscard]] std::shared_ptr<const Step> simulated(const Json& part, const std::string& name);
+
+  StartingPoint start_;
+  spdlog::logger& log_;
+  preparation::KnownMachines machines_;
+  scenario::LastParts parts_;
+  std::deque<std::shared_ptr<const Step>> steps_;  ///< those asked for last
+};
+
+}  // namespace lockstep::explore
