@@ -149,12 +149,15 @@ void measure_pieces(const preparation::PreparedStep& preparation, const program:
   auto idle = metrics::idle_of(preparation.step, preparation.pipeline, program, timeline, lanes);
   for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
     const auto& lane = lanes[stage];
-    metrics.stages.push_back({static_cast<std::int32_t>(stage), lane.rank, metrics::breakdown_of(timeline, lane),
-                              std::move(idle[stage]), {}});
+    metrics.stages.push_back({static_cast<std::int32_t>(stage),
+                              lane.rank,
+                              metrics::breakdown_of(timeline, lane),
+                              std::move(idle[stage]),
+                              {}});
   }
   if (explained)
-    metrics.communication = metrics::communication_of(
-        preparation.step, program, timeline, lanes[position_of(program.stage_of_rank[metrics.critical_rank])]);
+    metrics.communication = metrics::communication_of(preparation.step, program, timeline,
+                                                      lanes[position_of(program.stage_of_rank[metrics.critical_rank])]);
 }
 
 }  // namespace
