@@ -8,7 +8,7 @@
 namespace lockstep::planning {
 namespace {
 
-constexpr std::size_t most_actions = 2'000'000;
+constexpr std::size_t most_actions = 8'000'000;
 
 bool ends_gradients(const workloads::PipelineAction& action) {
   return action.work == workloads::PipelineWork::backward || action.work == workloads::PipelineWork::weight_gradient;
