@@ -166,10 +166,8 @@ TEST_F(JsonReference, HasTheKeysThatCommandsPrint) {
   for (const auto& [heading, commands] : documented) {
     auto keys = page.keys_of(heading);
     EXPECT_FALSE(keys.empty()) << "docs/json.md has no section '" << heading << "'";
-    if (heading != "import of a recipe") {
-      const auto shared = page.keys_of("What all documents share");
-      keys.insert(keys.end(), shared.begin(), shared.end());
-    }
+    const auto shared = page.keys_of("What all documents share");
+    keys.insert(keys.end(), shared.begin(), shared.end());
     for (const auto& command : commands) {
       const auto document = Json::parse(output_of(command + " --json -"), nullptr, false);
       ASSERT_TRUE(document.is_object()) << command;
