@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import tempfile
 from pathlib import Path
 from typing import Any, Mapping, Sequence
@@ -129,7 +130,8 @@ def sweep(
             output(["sweep", *options])
         else:
             _sweep(_as_one_document(scenario_of(scenario)), _block(grid, zip, points), options)
-        lines = table.read_text().replace(folder + "/", "").splitlines(keepends=True)
+        temporary = re.escape(str(Path(folder).parent)) + r"/lockstep-[^/]+/"
+        lines = re.sub(temporary, "", table.read_text()).splitlines(keepends=True)
         rows = [{key: _number(cell) for key, cell in row.items()} for row in csv.DictReader(lines)]
         return SweepResult({"points": rows})
 

@@ -16,7 +16,7 @@ function field(control, change) {
   const id = `control-${control.key}`;
   if (control.kind === "number") return numberField(control, change);
   if (control.kind === "choice") {
-    const select = element("select", { id, onchange: () => change(control.key, select.value) },
+    const select = element("select", { id, title: control.value, onchange: () => change(control.key, select.value) },
       control.choices.map((choice) => element("option", { value: choice, selected: choice === control.value }, choice)));
     return select;
   }
