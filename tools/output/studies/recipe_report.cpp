@@ -1,5 +1,7 @@
 #include "tools/output/studies/recipe_report.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "sim/core/visible_text.hpp"
 #include "tools/output/elements/json_document.hpp"
 
