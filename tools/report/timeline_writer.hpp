@@ -1,5 +1,6 @@
 #pragma once
 /// Timelines as the report page reads them (web/src/timeline/model.js): operations, and lanes of their spans.
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -52,7 +53,28 @@ class TimelineWriter {
   ReportData& data_;
   std::unordered_map<std::string, std::uint64_t> words_{{"", 0}};
   std::vector<std::string> word_list_{""};
-  std::map<std::string, std::vector<std::uint64_t>> columns_{{"before", {}}};
+  /// By the alphabet, as the page's document has them.
+  enum Column : std::size_t {
+    algorithm,
+    axes,
+    before,
+    befores,
+    block,
+    bytes,
+    detail,
+    flops,
+    kind,
+    microbatch,
+    named,
+    pair,
+    pass,
+    reason,
+    columns
+  };
+  static constexpr std::array<const char*, columns> column_names{
+      "algorithm", "axes", "before",     "befores", "block", "bytes", "detail",
+      "flops",     "kind", "microbatch", "name",    "pair",  "pass",  "reason"};
+  std::array<std::vector<std::uint64_t>, columns> columns_;
   std::map<double, std::uint64_t> flops_;  ///< few: an operation has those of its layer
   std::vector<double> flops_list_;
 };
