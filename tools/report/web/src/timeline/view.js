@@ -114,6 +114,7 @@ class TimelineView {
     this.selected = span;
     this.range = null;
     if (span && show) this.window.show(span[0].start[span[1]], span[0].end[span[1]]);
+    this.selected_panel.classList.toggle("chosen", Boolean(span)); // then it stays on the screen
     if (span) fill(this.selected_panel, details(this.model, span, (other) => this.select(other)));
     else fill(this.selected_panel);
     this.redraw();
@@ -123,6 +124,7 @@ class TimelineView {
   measure(from, to) {
     this.selected = null;
     this.range = [from, to];
+    this.selected_panel.classList.add("chosen");
     fill(this.selected_panel, totals(this.model, from, to));
     this.redraw();
   }
