@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "sim/collectives/algorithms.hpp"
+#include "sim/core/known_word.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "sim/core/readable_file.hpp"
 #include "sim/scenario/reading_private.hpp"
@@ -17,14 +18,9 @@ namespace {
 constexpr int most_units = 1'000'000;
 const std::string usual_network_of_pods = "ethernet-dcn";
 
-bool known(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// The catalog's node of that name, or of the usual server of that chip: h100 is dgx-h100. Empty: there is none.
 std::string node_of(const std::string& name) {
-  const auto node = topologies::usual_node(name);
-  return known(topologies::node_names(topology_catalog()), node) ? node : "";
+  return known_word(topologies::usual_node(name), topologies::node_names(topology_catalog()));
 }
 
 /// "16x20x28" as sizes; nothing if it is anything else.
@@ -45,7 +41,8 @@ std::vector<int> parse_sizes(std::string_view text) {
 topologies::FabricSpec fabric_named(const std::string& name, const Location& where, const std::string& key,
                                     Problems& problems) {
   const auto names = topologies::fabric_names(topology_catalog());
-  if (known(names, name)) return topologies::load_fabric(topology_catalog(), name, problems);
+  if (const auto entry = known_word(name, names); !entry.empty())
+    return topologies::load_fabric(topology_catalog(), entry, problems);
   problems.add({where, key, "fabric '" + name + "' is not in the catalog", catalog_name(name, names)});
   return {};
 }

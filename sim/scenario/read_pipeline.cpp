@@ -1,3 +1,4 @@
+#include "sim/core/known_word.hpp"
 #include "sim/scenario/reading_private.hpp"
 #include "workloads/pipeline/schedules/schedules.hpp"
 
@@ -6,10 +7,11 @@ namespace {
 
 void read_schedule(const YamlView& view, const YamlView& placement, PipelineSpec& pipeline) {
   const auto text = view.text();
-  pipeline.schedule = text;
   std::vector<std::string> names;
-  for (const workloads::Schedule& known : workloads::schedules()) names.emplace_back(known.name);
-  if (workloads::find_schedule(text) == nullptr)
+  for (const workloads::Schedule& schedule : workloads::schedules()) names.emplace_back(schedule.name);
+  const auto known = known_word(text, names);
+  pipeline.schedule = known.empty() ? text : known;
+  if (known.empty())
     view.problem("'" + text + "' is not a schedule", catalog_name(text, names, "a CSV file with an order"));
   if (placement.exists())
     placement.problem("schedule " + text + " has its own placement", "placement only with a CSV file");

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/core/known_word.hpp"
 #include "sim/scenario/reading_private.hpp"
 #include "workloads/pipeline/schedules/schedules.hpp"
 
@@ -33,13 +34,15 @@ void numbers(const YamlView& view, std::int64_t least, std::int64_t largest, std
 void schedules(const YamlView& view, std::vector<std::string>& into) {
   if (!view.exists()) return;
   std::vector<std::string> names;
-  for (const workloads::Schedule& known : lockstep::workloads::schedules()) {
-    if (!known.chooses_by_time) names.emplace_back(known.name);  // an automatic order follows the times of each plan
+  for (const workloads::Schedule& schedule : lockstep::workloads::schedules()) {
+    if (!schedule.chooses_by_time)
+      names.emplace_back(schedule.name);  // an automatic order follows the times of each plan
   }
   into.clear();
   for (const auto& item : values_of(view)) {
-    into.push_back(item.text());
-    if (std::find(names.begin(), names.end(), into.back()) != names.end()) continue;
+    const auto known = known_word(item.text(), names);
+    into.push_back(known.empty() ? item.text() : known);
+    if (!known.empty()) continue;
     const auto near = did_you_mean(into.back(), names);
     item.problem("schedule `" + into.back() + "` is not known to a search",
                  "a name of `lockstep schedule --list` that is not automatic" + (near.empty() ? "" : "; " + near));

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "sim/core/known_word.hpp"
 #include "sim/core/visible_text.hpp"
 #include "sim/core/yaml_view.hpp"
 #include "sim/scenario/limits.hpp"
@@ -82,8 +83,8 @@ class Reader {
     if (text.ends_with(".json") || text.find('/') != std::string::npos) return config_json(view);
     const auto catalog = data_root() / "workloads" / "catalog";
     const auto names = workloads::model_names(catalog);
-    if (std::find(names.begin(), names.end(), text) != names.end())
-      return workloads::load_model(catalog, text, problems_);
+    if (const auto name = known_word(text, names); !name.empty())
+      return workloads::load_model(catalog, name, problems_);
     view.problem("model '" + text + "' is not in the catalog", catalog_name(text, names, "a path to a config.json"));
     return {};
   }

@@ -111,9 +111,14 @@ Child::Child(const std::function<std::string()>& work) {
   std::array<int, 2> ends{};
   if (::pipe(ends.data()) != 0) no_process();
   const auto parent = ::getpid();
+  ::sigset_t interrupt, before;
+  ::sigemptyset(&interrupt);
+  ::sigaddset(&interrupt, SIGINT);  // a terminal's Ctrl-C is for the parent, with which its children end
+  ::pthread_sigmask(SIG_BLOCK, &interrupt, &before);
   process_ = ::fork();
+  const int why = errno;
+  if (process_ != 0) ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (process_ < 0) {
-    const int why = errno;
     ::close(ends[0]);
     ::close(ends[1]);
     errno = why;

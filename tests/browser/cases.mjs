@@ -314,6 +314,83 @@ const cases = {
     });
   },
 
+  // The headline, the table and the dots over memory are those of plan.json.
+  async plans_have_their_panels() {
+    writeFileSync(join(folder, "node.yaml"), "format: 1\nmodel: {layers: 4, d_model: 512, d_ff: 2048, heads: 8, kv_heads: 4, vocabulary: 4096}\ncluster: h100:1\n" +
+      "batch: {sequences: 32, sequence_length: 512}\nsearch: {tensor: [1, 2], pipeline: [1, 2], zero: [1, 3], recompute: none, microbatches: [2, 4], memory: 280 MB}\n");
+    made("plan", "node.yaml");
+    const found = JSON.parse(readFileSync(join(folder, "plan.json"), "utf8"));
+    await looking({}, async (page) => {
+      assert.equal(await page.ask(figure, "step time"), found.best[0].step_time_s);
+      assert.equal(await page.ask(figure, "peak memory"), found.best[0].memory.peak_bytes);
+      assert.equal(await page.ask(figure, "gap"), 0);
+      const titles = await page.ask(headings);
+      for (const title of ["Timeline of the best plan", "The best plans", "Step time against memory", "Best plans with less memory"]) assert.ok(titles.includes(title), title);
+      const times = await page.ask(() => [...document.querySelector('section[aria-label="The best plans"]').querySelectorAll("tbody tr")].map((row) => Number(row.querySelectorAll("data")[0].value)));
+      assert.deepEqual(times, found.best.map((plan) => plan.step_time_s));
+      const peaks = new Set(found.within_memory.filter(({ best }) => best).map(({ best }) => best.memory.peak_bytes));
+      assert.equal(await page.ask(() => document.querySelectorAll('section[aria-label="Step time against memory"] circle').length), peaks.size);
+      await page.picture(join(folder, "plan.png"));
+    });
+    made("plan", "node.yaml", "--chips", "8..32");
+    await looking({ dark: true, width: 390 }, async (page) => {
+      assert.equal(await page.ask(() => document.querySelectorAll('section[aria-label="Step time over chips"] circle').length), 3);
+      await page.picture(join(folder, "chips_narrow.png"));
+    });
+  },
+
+  // Dots: one for each size of each algorithm, as in the document.
+  async collectives_have_their_panels() {
+    made("collective", "all_reduce", "--cluster", "dgx-h100:4", "--group", "gpu+node", "--bytes", "64KiB..64MiB");
+    const found = JSON.parse(readFileSync(join(folder, "collective.json"), "utf8"));
+    await looking({}, async (page) => {
+      assert.equal(await page.ask(figure, "bus bandwidth"), found.rows.at(-1).busbw_Bps);
+      for (const title of ["Time", "Bus bandwidth"])
+        assert.equal(await page.ask((name) => document.querySelectorAll(`section[aria-label="${name}"] circle`).length, title), found.rows.length + found.others.length);
+      assert.ok((await page.ask(headings)).includes("Busiest links"));
+      await page.picture(join(folder, "collective.png"));
+    });
+  },
+
+  async goodput_has_its_panels() {
+    made("goodput", scenario("small.yaml"), "--step-time", "2 s", "--set",
+      "reliability={failures: {bug: {of: job, mtbf: 10000 s}}, restart: 90 s, checkpoint: {size: 1 GB, write_bandwidth: 100 MB/s}}");
+    const found = JSON.parse(readFileSync(join(folder, "goodput.json"), "utf8"));
+    await looking({ width: 900 }, async (page) => {
+      assert.equal(await page.ask(figure, "goodput"), found.goodput);
+      assert.equal(await page.ask(figure, "best goodput"), found.checkpoint.goodput_at_best);
+      const shares = await page.ask(() => [...document.querySelector('section[aria-label="Where the time goes"]').querySelectorAll("tbody tr")].map((row) => Number([...row.querySelectorAll("data")].at(-1).value)));
+      for (const sum of shares) assert.ok(Math.abs(sum - 1) < 1e-9, `${sum}`);
+      assert.equal(await page.ask(() => document.querySelectorAll('section[aria-label^="Goodput over"] circle').length), 2);
+      await page.picture(join(folder, "goodput.png"));
+    });
+  },
+
+  async validation_has_its_panels() {
+    const columns = "model,layers,d_model,d_ff,heads,vocabulary,cluster,sequences,sequence_length,measured_step_s,measured_peak_bytes,source";
+    writeFileSync(join(folder, "own.csv"), `${[columns, ...[4, 8, 16].map((count) => `mine,2,64,128,4,256,tpu-v5p:1x1x1,${count},64,${count}e-7,,a log`)].join("\n")}\n`);
+    made("validate", "own.csv", "--model-of-time", "ideal");
+    const found = JSON.parse(readFileSync(join(folder, "validation.json"), "utf8"));
+    await looking({}, async (page) => {
+      assert.equal(await page.ask(figure, "rows"), 3);
+      assert.ok(Math.abs((await page.ask(figure, "mean error")) - found.families[0].mean_abs_pct / 100) < 1e-12);
+      assert.equal(await page.ask(() => document.querySelectorAll('section[aria-label^="Predicted against"] circle').length), 3);
+      const errors = await page.ask(() => [...document.querySelector('section[aria-label="Worst rows"]').querySelectorAll("tbody tr")].map((row) => Math.abs(Number([...row.querySelectorAll("data")].at(-1).value))));
+      assert.deepEqual(errors, [...errors].sort((a, b) => b - a));
+      await page.picture(join(folder, "validation.png"));
+    });
+  },
+
+  async schedules_stand_side_by_side() {
+    made("schedule", "1f1b", "zb-h1", "interleaved", "--stages", "4", "--microbatches", "8");
+    const found = JSON.parse(readFileSync(join(folder, "schedules.json"), "utf8"));
+    await looking({}, async (page) => {
+      for (const row of found.rows ?? found.schedules) assert.equal(await page.ask(figure, row.schedule ?? row.name), row.makespan);
+      assert.ok((await page.ask(headings)).includes("Timeline"));
+      await page.picture(join(folder, "schedules.png"));
+    });
+  },
+
   async keys_alone_are_enough() {
     made("run", scenario("small.yaml"));
     await looking({}, async (page) => {

@@ -55,6 +55,19 @@ INSTANTIATE_TEST_SUITE_P(Kinds, EveryKind,
                                          "reduce", "point_to_point"),
                          [](const auto& kind) { return std::string(kind.param); });
 
+// The page's document has every algorithm that can serve; the text is that without --out.
+TEST_F(Collective, FolderHasEveryAlgorithm) {
+  const Words words{"collective", "all_reduce", "--cluster", "dgx-h100:2",
+                    "--group",    "gpu+node",   "--bytes",   "1MiB..4MiB"};
+  const auto with = [&](Words more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return more;
+  };
+  const auto text = good(with({"--out", "made"}));
+  EXPECT_EQ(text.substr(0, text.find("no report.html")), good(words));
+  EXPECT_EQ(json_file("made/collective.json"), json(with({"--all"})));
+}
+
 // A ring of 4 gathers V bytes in two directions: V (4-1)/4 / (2 * 90 GB/s), plus latency that a large V hides.
 TEST_F(Collective, LargeGathersReachTheBandwidthOfARing) {
   const auto row = measured("all_gather", "x", "16GiB")["rows"][0];

@@ -28,6 +28,13 @@ class Goodput : public CommandLine {
   }
 };
 
+TEST_F(Goodput, FolderHasTheSameDocument) {
+  auto words = unreliable;
+  words.insert(words.end(), {"--out", "made"});
+  (void)good(words);
+  EXPECT_EQ(json_file("made/goodput.json"), with({}));
+}
+
 TEST_F(Goodput, JsonHasItsKeys) {
   const auto result = with({"--tokens", "1e9", "--price", "2"});
   EXPECT_THAT(keys_of(result),

@@ -52,6 +52,50 @@ TEST_F(ModelAlone, EveryCommandTakesTheFastestPlan) {
   EXPECT_THAT(content("sub.yaml"), HasSubstr("\n# Where each axis of ranks lies"));
 }
 
+// H100 is h100, 1F1B is 1f1b, 2k is 2,048: the same bytes as with the catalog's own words.
+TEST_F(ModelAlone, CaseAndThousandsAreTheUsersChoice) {
+  EXPECT_EQ(
+      good({"check", "config.json", "--cluster", "H100:1", "--batch-tokens", "16K", "--sequence-length", "2k"}),
+      good({"check", "config.json", "--cluster", "h100:1", "--batch-tokens", "16k", "--sequence-length", "2048"}));
+  EXPECT_EQ(good({"model", "LLaMA-3-70B"}), good({"model", "llama-3-70b"}));
+  EXPECT_EQ(good({"schedule", "1F1B", "--stages", "4", "--microbatches", "8"}),
+            good({"schedule", "1f1b", "--stages", "4", "--microbatches", "8"}));
+  const Words collective{"collective", "all_reduce", "--group", "gpu", "--bytes", "1MiB", "--json", "-", "--cluster"};
+  auto upper = collective, lower = collective;
+  upper.emplace_back("DGX-H100:1");
+  lower.emplace_back("dgx-h100:1");
+  const auto rows = [&](const Words& words) { return nlohmann::json::parse(good(words))["rows"]; };
+  EXPECT_EQ(rows(upper), rows(lower));
+  const auto with_fabric = [&](const std::string& fabric) {
+    return json({"run", small, "--set", "cluster={node: h100, nodes: 2, fabric: " + fabric + "}", "--set", "mesh={}",
+                 "--set", "parallel={data: 16}", "--set",
+                 "batch={sequences: 64, sequence_length: 128}"})["step_time_s"];
+  };
+  EXPECT_EQ(with_fabric("Infiniband-NDR-Rail"), with_fabric("infiniband-ndr-rail"));
+}
+
+// Names of the catalog with the word's letters, not all of the catalog.
+TEST_F(ModelAlone, PartsOfNamesSuggest) {
+  refused({"model", "llama3"},
+          "model: model 'llama3' is not in the catalog; expected one of llama-3-405b, llama-3-70b, llama-3-8b, or a "
+          "path to "
+          "a config.json\n");
+  refused({"model", "nothing-like-it"},
+          "model: model 'nothing-like-it' is not in the catalog; expected a name that `lockstep list` shows, or a path "
+          "to a "
+          "config.json\n");
+}
+
+// A file that somebody may have edited stays, until --force says so.
+TEST_F(ModelAlone, InitReplacesNoFileSilently) {
+  write("mine.yaml", "my work\n");
+  refused(with({"init"}, {"--out", "mine.yaml"}),
+          "--out: 'mine.yaml' exists; expected another name, or --force to replace it\n");
+  EXPECT_EQ(content("mine.yaml"), "my work\n");
+  EXPECT_EQ(good(with({"init"}, {"--out", "mine.yaml", "--force"})), "");
+  EXPECT_THAT(content("mine.yaml"), HasSubstr("\nparallel: "));
+}
+
 TEST_F(ModelAlone, GoodputIsThatOfTheFastestPlan) {
   const std::string reliability =
       "reliability={failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, checkpoint: {size: 1 GB, "
@@ -89,7 +133,7 @@ TEST_F(ModelAlone, RefusesWhatIsMissingOrDoesNotBelong) {
           "--cluster: is missing: 'config.json' is a model alone; expected a machine such as dgx-h100:8 for 8 nodes "
           "(64 chips), or tpu-v5p:4x4x8\n"
           "--sequence-length: is missing: 'config.json' is a model alone; expected the tokens of a sequence, such as "
-          "8192\n");
+          "8192 or 8k\n");
   refused({"run", "config.json", "--cluster", "h100:1", "--batch-tokens", "1000", "--sequence-length", "512"},
           "--batch-tokens: 1000 tokens are no whole number of sequences of 512; expected 512 or 1024\n");
   for (const std::string text : {"many", "-1", "0", "1.5", "4G", "nan", "1e12"}) {

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "tests/cli/program_run.hpp"
+#include "tests/cli/terminal_run.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -200,12 +201,72 @@ TEST_F(Plan, ComparesWithTheFilesOwnPlan) {
   EXPECT_THAT(good({"plan", "own.yaml", "--top", "1"}), HasSubstr(less));
 }
 
+// Exit 1: answered, and the answer is no. Nothing is written but the answer.
 TEST_F(Plan, NothingMayFit) {
-  const auto text = good({"plan", "node.yaml", "--set", "search.memory=1 MB"});
-  EXPECT_THAT(text, HasSubstr("no plan fits 1.00 MB of memory"));
-  EXPECT_EQ(json({"plan", "node.yaml", "--set", "search.memory=1 MB"})["best"].size(), 0u);
-  refused({"--set", "search.memory=1 MB", "--write", "best.yaml"},
-          "--write: no plan fits; expected more chips, more memory or a wider search");
+  const auto text =
+      run({"plan", "node.yaml", "--set", "search.memory=1 MB", "--json", "none.json", "--write", "best.yaml"});
+  EXPECT_EQ(text.exit_code, 1);
+  EXPECT_EQ(text.errors, "");
+  EXPECT_THAT(text.output, AllOf(HasSubstr("no plan fits 1.00 MB of memory"), HasSubstr("nothing fits on 64 chips")));
+  EXPECT_EQ(json_file("none.json")["best"].size(), 0u);
+  EXPECT_FALSE(std::filesystem::exists(scratch / "work" / "best.yaml"));
+}
+
+// With ZeRO-3 alone on one node, twice the chips hold half the weights each: what a chip needs on 16 is less than on 8.
+// Room for just that is told to be enough on 16 chips.
+TEST_F(Plan, SaysHowManyChipsWouldFit) {
+  write("sharded.yaml", node + "search: {tensor: 1, pipeline: 1, zero: 3, recompute: none, microbatches: 1}\n");
+  const auto rows = json({"plan", "sharded.yaml", "--chips", "8..16"})["rows"];
+  const std::int64_t eight = rows[0]["best"]["memory"]["peak_bytes"], sixteen = rows[1]["best"]["memory"]["peak_bytes"];
+  ASSERT_LT(sixteen, eight);
+  const auto done = run({"plan", "sharded.yaml", "--set", "search.memory=" + std::to_string(sixteen) + " B"});
+  EXPECT_EQ(done.exit_code, 1);
+  EXPECT_THAT(done.output, HasSubstr("\nwhat would fit: 16 chips, fsdp 16, "));
+}
+
+// Each point under less memory is what a search under that memory proves, and none is left out where one fits.
+TEST_F(Plan, FolderHasTheBestPlansUnderLessMemory) {
+  const std::string memory = "search.memory=280000000 B";
+  (void)good({"plan", "node.yaml", "--set", memory, "--out", "found"});
+  const auto found = json_file("found/plan.json");
+  EXPECT_EQ(found["best"], json({"plan", "node.yaml", "--set", memory})["best"]);
+  const auto& points = found["within_memory"];
+  ASSERT_GE(points.size(), 2u);
+  std::int64_t bytes = 280'000'000;
+  for (const auto& point : points) {
+    EXPECT_EQ(point["memory_bytes"], bytes);
+    const auto alone = run({"plan", "node.yaml", "--top", "1", "--set", "search.memory=" + std::to_string(bytes) + " B",
+                            "--json", "alone.json"});
+    ASSERT_EQ(alone.exit_code, point["best"].is_null() ? 1 : 0);
+    if (!point["best"].is_null()) {
+      const auto best = json_file("alone.json")["best"][0];
+      for (const char* key : {"parallel", "microbatches", "step_time_s"}) EXPECT_EQ(point["best"][key], best[key]);
+      EXPECT_EQ(point["proof"]["gap"], 0);
+      EXPECT_LE(point["best"]["memory"]["peak_bytes"], bytes);
+    }
+    bytes -= 70'000'000;
+  }
+  EXPECT_EQ(points.size() == 4u, !points.back()["best"].is_null() || points[2]["best"].is_object());
+  EXPECT_EQ(json({"run", "found/best.yaml"})["step_time_s"], found["best"][0]["step_time_s"]);
+}
+
+TEST_F(Plan, FolderHasTheTableOfChips) {
+  (void)good({"plan", "node.yaml", "--chips", "8..16", "--out", "found"});
+  EXPECT_EQ(json_file("found/plan.json"), json({"plan", "node.yaml", "--chips", "8..16"}));
+  for (const auto& file : files_in("found")) EXPECT_NE(file, "best.yaml");
+}
+
+// Ctrl-C on a terminal reaches the search's processes too. The search, of 376,224 plans, takes far longer than its
+// first line of progress; it ends with a plan that fits and what others may gain, and the scenario is written.
+TEST_F(Plan, AnInterruptEndsTheSearchWithTheBestSoFar) {
+  write("large.yaml",
+        "format: 1\nmodel: llama-3-405b\ncluster: h100:2048\nbatch: {sequences: 2048, sequence_length: 8192}\n"
+        "search: {context: [1, 2, 4, 8, 16]}\n");
+  const auto done = on_terminal(scratch / "work", 120, {"plan", "large.yaml", "--write", "best.yaml"}, " bounds, ");
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  EXPECT_THAT(done.output, AllOf(HasSubstr("\nbest: "), HasSubstr("\nstopped after "), HasSubstr(" plans are open"),
+                                 HasSubstr("; gap ")));
+  EXPECT_EQ(json({"run", "best.yaml"})["memory"]["fits"], true);
 }
 
 // N tokens at B a step take N / B steps; their days times 24 times the chips times the price of an hour is the cost.

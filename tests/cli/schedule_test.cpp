@@ -130,6 +130,15 @@ TEST_F(Schedule, ComparesAtEqualWork) {
   EXPECT_THAT(good(words), AllOf(StartsWith("Equal devices"), HasSubstr("1/V")));
 }
 
+// A schedule that cannot be had (v-min needs two chunks of each rank's blocks) stands in the document with its reason.
+TEST_F(Schedule, FolderOfSeveralHasTheComparison) {
+  const Words words{"schedule", "1f1b", "zb-h1", "v-min", "--stages", "4", "--microbatches", "8"};
+  auto into = words;
+  into.insert(into.end(), {"--out", "made"});
+  (void)good(into);
+  EXPECT_EQ(json_file("made/schedules.json"), json(words));
+}
+
 TEST_F(Schedule, ListsAllSchedules) {
   EXPECT_THAT(good({"schedule", "--list"}),
               AllOf(HasSubstr("1f1b"), HasSubstr("dualpipe-v"), HasSubstr("overlap-1f1b")));

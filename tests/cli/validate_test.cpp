@@ -46,6 +46,12 @@ TEST_F(Validate, OwnRunsWithErrorsByFamily) {
   EXPECT_THAT(good({"validate", "own.csv"}), HasSubstr("worst rows"));
 }
 
+TEST_F(Validate, FolderHasTheSameDocument) {
+  write("own.csv", own);
+  (void)good({"validate", "own.csv", "--model-of-time", "ideal", "--out", "made"});
+  EXPECT_EQ(json_file("made/validation.json"), json({"validate", "own.csv", "--model-of-time", "ideal"}));
+}
+
 // Simulations run beside each other; the answer does not show it.
 TEST_F(Validate, JobsDoNotChangeTheAnswer) {
   write("own.csv", own);

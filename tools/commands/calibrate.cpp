@@ -3,6 +3,7 @@
 #include <memory>
 #include <thread>
 
+#include "sim/core/known_word.hpp"
 #include "sim/core/yaml_view.hpp"
 #include "sim/studies/calibration/calibrate_chip.hpp"
 #include "sim/studies/calibration/calibrate_network.hpp"
@@ -104,7 +105,7 @@ topologies::Chip chip_named(const std::string& name) {
     chip = topologies::read_chip_block(inner.exists() ? inner : file, catalog());
   } else {
     const auto names = topologies::chip_names(catalog());
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
+    if (known_word(name, names).empty()) {
       const auto near = did_you_mean(name, names);
       refuse("--chip", "chip '" + name + "' is not in the catalog",
              near.empty() ? "a name such as h100, or a YAML file with a chip block" : near);
@@ -121,9 +122,9 @@ topologies::Chip chip_named(const std::string& name) {
 calibration::NodeNetwork node_named(const std::string& name) {
   Problems problems;
   const auto names = topologies::node_names(catalog());
-  auto found = name;
-  if (std::find(names.begin(), names.end(), found) == names.end()) found = topologies::usual_node(name);
-  if (std::find(names.begin(), names.end(), found) == names.end()) {
+  auto found = known_word(name, names);
+  if (found.empty()) found = known_word(topologies::usual_node(name), names);
+  if (found.empty()) {
     const auto near = did_you_mean(name, names);
     refuse("--node", "node '" + name + "' is not in the catalog", near.empty() ? "a name such as dgx-h100" : near);
   }

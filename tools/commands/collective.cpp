@@ -17,6 +17,7 @@
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/results/link_load_text.hpp"
+#include "tools/report/collective_report.hpp"
 
 namespace lockstep::commands {
 namespace {
@@ -24,7 +25,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct CollectiveArguments {
-  std::string kind, cluster, group, bytes = "1MiB..1GiB", algorithm, json, trace;
+  std::string kind, cluster, group, bytes = "1MiB..1GiB", algorithm, json, trace, out;
   bool all = false;
 };
 
@@ -92,11 +93,15 @@ void check_algorithm(const topologies::Cluster& cluster, const topologies::Mesh&
                 list);
 }
 
+bool algorithm_is_file(const std::string& wanted) {
+  const auto extension = std::filesystem::path(wanted).extension();
+  return extension == ".xml" || extension == ".yaml" || extension == ".yml";
+}
+
 /// The algorithm from a file, if that is what --algorithm names; of this kind and for such groups.
 std::optional<collectives::ChunkSchedule> algorithm_from_file(const std::string& wanted,
                                                               workloads::CollectiveKind kind) {
-  const auto extension = std::filesystem::path(wanted).extension();
-  if (extension != ".xml" && extension != ".yaml" && extension != ".yml") return std::nullopt;
+  if (!algorithm_is_file(wanted)) return std::nullopt;
   auto schedule = collectives::read_collective(wanted);
   if (schedule.kind != kind) {
     throw ConfigError({{{wanted, 0, 0},
@@ -180,7 +185,9 @@ std::string text_of(const Measurement& measurement, const CollectiveArguments& a
   }
   if (study.bound) text += "bound, whatever the algorithm: " + study.bound->links + "\n";
   text += table_of(measurement, study.chosen);
-  if (!study.others.empty()) text += "\nevery algorithm that can serve:\n" + table_of(measurement, study.others);
+  const bool asked_for_others = arguments.all || algorithm_is_file(arguments.algorithm);
+  if (asked_for_others && !study.others.empty())
+    text += "\nevery algorithm that can serve:\n" + table_of(measurement, study.others);
   if (arguments.all && study.others.empty()) text += "\nno other algorithm can serve\n";
   if (!arguments.trace.empty()) {
     text += "\nbusiest links over the " + std::to_string(last.size.value()) + " bytes:\n" +
@@ -212,6 +219,7 @@ std::string trace_of(const Measurement& measurement, const std::string& file) {
 void time_collective(const CollectiveArguments& arguments, spdlog::logger& log) {
   if (arguments.json != "-") output::check_file_place(arguments.json);
   output::check_file_place(arguments.trace);
+  output::check_folder_place(arguments.out);
   const auto kind = kind_named(arguments.kind);
   const auto sizes = sizes_named(arguments.bytes);
   const auto machine = machine_named(arguments.cluster);
@@ -230,12 +238,21 @@ void time_collective(const CollectiveArguments& arguments, spdlog::logger& log) 
   const Measurement measurement{
       kind, cluster, mesh,
       studies::study_collective(cluster, mesh, machine.rules, "group", kind, sizes, arguments.algorithm,
-                                arguments.all || from_file, machine.perturbations, log,
+                                arguments.all || from_file || !arguments.out.empty(), machine.perturbations, log,
                                 from_file ? &*from_file : nullptr)};
   const auto json = output::json_document(json_of(measurement, arguments));
   if (!arguments.trace.empty()) output::write_file(arguments.trace, trace_of(measurement, arguments.trace));
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  const auto text = arguments.json == "-" ? json : text_of(measurement, arguments);
+  std::string left_out;
+  if (!arguments.out.empty()) {
+    output::NewFiles files(arguments.out);
+    files.write(std::filesystem::path(arguments.out) / "collective.json", json);
+    const report::TimedCollective timed{kind, cluster, arguments.cluster, measurement.group(),
+                                        mesh.ranks() / measurement.group()};
+    left_out = report::write_report(files, arguments.out, report::collective_report(timed, measurement.study));
+    files.finish();
+  }
+  const auto text = arguments.json == "-" ? json : output::fitted(text_of(measurement, arguments) + left_out);
   output::print(text);
 }
 
@@ -276,6 +293,8 @@ void add_collective(CommandLine& line, spdlog::logger& log) {
       "timed beside all that can serve");
   command.flag("--all", arguments->all, "also time every other algorithm that can serve");
   command.option("--json", arguments->json, "write the table as JSON to a file, or to stdout with -");
+  command.option("--out", arguments->out,
+                 "folder for report.html and collective.json, with every algorithm that can serve");
   command.option("--trace", arguments->trace,
                  "write what every link carried to a file, CSV or .json, and show the busiest");
   command.footer(

@@ -201,6 +201,31 @@ void CommandLine::refuse_unknown_command(const std::string& word) const {
                       hint.empty() ? "one of " + list : "a command; " + hint}});
 }
 
+/// Words that the command that was given has no place for: mistyped options first, since what follows them belongs to
+/// them.
+void CommandLine::refuse_extra_words() const {
+  const auto given = app_->get_subcommands();
+  const auto& command = given.empty() ? *app_ : *given.front();
+  const auto name = given.empty() ? program_ : program_ + " " + command.get_name();
+  std::vector<std::string> options;
+  for (const auto* option : command.get_options()) {
+    for (const auto& word : option->get_lnames()) options.push_back("--" + word);
+  }
+  Problems problems;
+  const auto extras = app_->remaining(true);
+  for (const auto& word : extras) {
+    if (!word.starts_with('-') || word == "-") continue;
+    const auto hint = did_you_mean(word.substr(0, word.find('=')), options);
+    problems.add({{name, 0, 0},
+                  "",
+                  "'" + word + "' is not an option",
+                  hint.empty() ? "one of " + name + " --help" : "an option; " + hint});
+  }
+  if (problems.size() == 0 && !extras.empty())
+    problems.add({{name, 0, 0}, "", "'" + extras.front() + "' is one word too many", "as in " + name + " --help"});
+  problems.throw_if_any();
+}
+
 /// An empty value is most often a variable of the shell that is not set.
 void CommandLine::refuse_empty_values() {
   for (auto* command : app_->get_subcommands([](const CLI::App*) { return true; })) {
@@ -218,6 +243,9 @@ std::optional<int> CommandLine::run(int argc, const char* const* argv) {
     if (argc > 1) refuse_unknown_command(argv[1]);
     app_->parse(argc, argv);
     return {};
+  } catch (const CLI::ExtrasError&) {
+    refuse_extra_words();
+    throw;
   } catch (const CLI::ParseError& error) {
     std::ostringstream out, err;
     const int code = app_->exit(error, out, err) == 0 ? 0 : 2;

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "sim/core/known_word.hpp"
 #include "sim/core/readable_file.hpp"
 #include "sim/core/yaml_text.hpp"
 #include "sim/scenario/scenario_of_document.hpp"
@@ -20,18 +21,23 @@ namespace {
 
 constexpr std::size_t most_bytes = 4 << 20;  // of a scenario on stdin, as of one in a file
 constexpr double most_tokens = 1e11;
+constexpr std::int64_t most_of_a_sequence = 1'000'000'000;
 
 bool is_model(const std::string& text) {
   if (text.ends_with(".json")) return true;
   if (!why_unreadable(text).empty()) {
     const auto names = workloads::model_names(scenario::data_root() / "workloads" / "catalog");
-    return std::find(names.begin(), names.end(), text) != names.end();
+    return !known_word(text, names).empty();
   }
   return false;
 }
 
 [[noreturn]] void refuse_unknown_model(const std::string& word) {
-  const auto near = did_you_mean(word, workloads::model_names(scenario::data_root() / "workloads" / "catalog"));
+  const auto names = workloads::model_names(scenario::data_root() / "workloads" / "catalog");
+  auto near = did_you_mean(word, names);
+  if (near.empty()) {
+    for (const auto& name : names_with(word, names, 5)) near += (near.empty() ? "such as " : ", ") + name;
+  }
   throw ConfigError(
       {{{word, 0, 0},
         "",
@@ -54,6 +60,11 @@ std::string from_file(const std::string& file) {
   return std::move(text).str();
 }
 
+std::optional<std::int64_t> length_of(const std::string& text) {
+  const auto tokens = tokens_of(text);
+  return tokens && *tokens <= most_of_a_sequence ? tokens : std::nullopt;
+}
+
 /// The scenario of a model on a machine: nothing but what the options say.
 std::string of_model(const ScenarioArguments& arguments) {
   Problems problems;
@@ -63,27 +74,33 @@ std::string of_model(const ScenarioArguments& arguments) {
   if (arguments.cluster.empty())
     missing("--cluster", "a machine such as dgx-h100:8 for 8 nodes (64 chips), or tpu-v5p:4x4x8");
   if (arguments.batch_tokens.empty()) missing("--batch-tokens", "the tokens of a step, such as 4M");
-  if (!arguments.sequence_length) missing("--sequence-length", "the tokens of a sequence, such as 8192");
-  const auto tokens = tokens_of(arguments.batch_tokens);
+  if (arguments.sequence_length.empty()) missing("--sequence-length", "the tokens of a sequence, such as 8192 or 8k");
+  const auto tokens = tokens_of(arguments.batch_tokens), length = length_of(arguments.sequence_length);
+  if (!length && !arguments.sequence_length.empty()) {
+    problems.add({{"--sequence-length", 0, 0},
+                  "",
+                  "'" + arguments.sequence_length + "' is not a number of tokens",
+                  "a number such as 8192 or 8k (8,192), at most 1e9"});
+  }
   if (!tokens && !arguments.batch_tokens.empty()) {
     problems.add({{"--batch-tokens", 0, 0},
                   "",
                   "'" + arguments.batch_tokens + "' is not a number of tokens",
                   "a number such as 4M (4,194,304), 512k or 4e6, at most 1e11"});
-  } else if (tokens && arguments.sequence_length && *tokens % *arguments.sequence_length != 0) {
-    const std::int64_t length = *arguments.sequence_length, below = *tokens / length * length;
+  } else if (tokens && length && *tokens % *length != 0) {
+    const std::int64_t below = *tokens / *length * *length;
     problems.add({{"--batch-tokens", 0, 0},
                   "",
-                  std::to_string(*tokens) + " tokens are no whole number of sequences of " + std::to_string(length),
-                  (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + length)});
+                  std::to_string(*tokens) + " tokens are no whole number of sequences of " + std::to_string(*length),
+                  (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + *length)});
   }
   problems.throw_if_any();
   const auto cluster = arguments.cluster.find_first_of("{[\n") == std::string::npos
                            ? "\"" + arguments.cluster + "\""  // 2x4 and the like are no numbers
                            : arguments.cluster;
   return "format: 1\nmodel: \"" + arguments.scenario + "\"\ncluster: " + cluster +
-         "\nbatch: {sequences: " + std::to_string(*tokens / *arguments.sequence_length) +
-         ", sequence_length: " + std::to_string(*arguments.sequence_length) + "}\n";
+         "\nbatch: {sequences: " + std::to_string(*tokens / *length) + ", sequence_length: " + std::to_string(*length) +
+         "}\n";
 }
 
 }  // namespace
@@ -104,8 +121,8 @@ void add_model_options(Command& command, ScenarioArguments& arguments) {
                  "for a model: the machine, such as dgx-h100:8 for 8 nodes (64 chips), or tpu-v5p:4x4x8");
   command.option("--batch-tokens", arguments.batch_tokens,
                  "for a model: the tokens of a step, such as 4M (4,194,304), 512k or 4e6");
-  command.option("--sequence-length", arguments.sequence_length, "for a model: the tokens of a sequence")
-      .between(1, 1'000'000'000);
+  command.option("--sequence-length", arguments.sequence_length,
+                 "for a model: the tokens of a sequence, such as 8192 or 8k");
 }
 
 void add_scenario(Command& command, ScenarioArguments& arguments, const std::string& more) {
@@ -120,7 +137,7 @@ void add_scenario(Command& command, ScenarioArguments& arguments, const std::str
 GivenScenario::GivenScenario(const ScenarioArguments& arguments)
     : name_(arguments.scenario), arguments_(arguments.scenario), overrides_(parse_overrides(arguments.overrides)) {
   const bool of_a_model =
-      !arguments.cluster.empty() || !arguments.batch_tokens.empty() || arguments.sequence_length.has_value();
+      !arguments.cluster.empty() || !arguments.batch_tokens.empty() || !arguments.sequence_length.empty();
   if (arguments.scenario != "-" && !is_model(arguments.scenario) && of_a_model &&
       !why_unreadable(arguments.scenario).empty())
     refuse_unknown_model(arguments.scenario);
@@ -128,7 +145,7 @@ GivenScenario::GivenScenario(const ScenarioArguments& arguments)
   if (kind_ != Kind::model) {
     for (const auto& [option, given] : {std::pair{"--cluster", !arguments.cluster.empty()},
                                         std::pair{"--batch-tokens", !arguments.batch_tokens.empty()},
-                                        std::pair{"--sequence-length", arguments.sequence_length.has_value()}}) {
+                                        std::pair{"--sequence-length", !arguments.sequence_length.empty()}}) {
       if (given)
         throw ConfigError({{{option, 0, 0},
                             "",
@@ -145,7 +162,7 @@ GivenScenario::GivenScenario(const ScenarioArguments& arguments)
     case Kind::model:
       text_ = of_model(arguments);
       arguments_ += " --cluster '" + arguments.cluster + "' --batch-tokens " + arguments.batch_tokens +
-                    " --sequence-length " + std::to_string(*arguments.sequence_length);
+                    " --sequence-length " + arguments.sequence_length;
       break;
   }
   for (const auto& replaced : arguments.overrides) arguments_ += " --set '" + replaced + "'";

@@ -15,8 +15,7 @@ class Command;
 struct ScenarioArguments {
   std::string scenario;  ///< FILE.yaml, "-", a config.json or a model of the catalog
   std::vector<std::string> overrides;
-  std::string cluster, batch_tokens;  ///< of a model
-  std::optional<std::int32_t> sequence_length;
+  std::string cluster, batch_tokens, sequence_length;  ///< of a model
 };
 
 /// The options that say what the scenario of a model is; the positional argument is the command's.

@@ -8,14 +8,16 @@
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/fastest_plan.hpp"
 #include "tools/commands/given_scenario.hpp"
+#include "tools/output/elements/terminal.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/goodput_text.hpp"
+#include "tools/report/goodput_report.hpp"
 
 namespace lockstep::commands {
 namespace {
 
 struct GoodputArguments : ScenarioArguments {
-  std::string json, step_time;
+  std::string json, step_time, out;
   std::string engine = "automatic";
   double tokens = 0, price = 0, days = 0;
   std::int64_t runs = 200;
@@ -47,6 +49,7 @@ Seconds step_time(const GoodputArguments& arguments, const scenario::Scenario& s
 
 void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
   if (arguments.json != "-") output::check_file_place(arguments.json);
+  output::check_folder_place(arguments.out);
   GivenScenario given(arguments);
   const auto plan_line = split_by_fastest_plan(given, log);
   const auto scenario = given.load();
@@ -73,7 +76,15 @@ void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
 
   const auto json = goodput_json(scenario, study, aim);
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  const auto text = arguments.json == "-" ? json : plan_line + goodput_text(scenario, study, aim);
+  std::string left_out;
+  if (!arguments.out.empty()) {
+    output::NewFiles files(arguments.out);
+    files.write(std::filesystem::path(arguments.out) / "goodput.json", json);
+    left_out = report::write_report(files, arguments.out, report::goodput_report(scenario, study, aim));
+    files.finish();
+  }
+  const auto text =
+      arguments.json == "-" ? json : output::fitted(plan_line + goodput_text(scenario, study, aim) + left_out);
   output::print(text);
 }
 
@@ -95,6 +106,7 @@ void add_goodput(CommandLine& line, spdlog::logger& log) {
   command.option("--runs", arguments->runs, "simulated runs").between(2, 1'000'000).shows_default();
   command.option("--seed", arguments->seed, "seed of the first run").shows_default();
   command.option("--step-time", arguments->step_time, "time of one step, such as '10 s', instead of simulating it");
+  command.option("--out", arguments->out, "folder for report.html and goodput.json");
   command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
   command.footer(
       "Example:\n  lockstep goodput scenarios/published/llama3-405b-54-days.yaml --tokens 15.6e12 --price 2");

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "sim/core/known_word.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "sim/core/yaml_view.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -53,12 +54,13 @@ BytesPerSecond nic_rate(const std::string& text) {
 }
 
 /// The chip of --chip, which is of a maker whose GPUs such files describe.
-topologies::Chip chip_of(const topologies::NodeDescription& node, const std::string& name, Problems& problems) {
+topologies::Chip chip_of(const topologies::NodeDescription& node, const std::string& word, Problems& problems) {
   const auto catalog = scenario::data_root() / "topologies/catalog";
   const auto names = topologies::chip_names(catalog);
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
-    const auto hint = did_you_mean(name, names);
-    refuse("--chip", "'" + name + "' is not in the catalog",
+  const auto name = known_word(word, names);
+  if (name.empty()) {
+    const auto hint = did_you_mean(word, names);
+    refuse("--chip", "'" + word + "' is not in the catalog",
            "a name from the catalog" + (hint.empty() ? "" : "; " + hint));
   }
   auto chip = topologies::load_chip(catalog, name, problems);

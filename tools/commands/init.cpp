@@ -13,6 +13,7 @@ namespace {
 
 struct InitArguments : ScenarioArguments {
   std::string out;
+  bool force = false;
 };
 
 /// What a key is for, and what is often written instead.
@@ -52,7 +53,16 @@ std::string commented(const YamlView& root) {
          "[none, selective]}\n";
 }
 
+/// What somebody wrote is not lost for a slip of the hand; /dev/null and the like hold nothing.
+void check_nothing_is_there(const InitArguments& arguments) {
+  std::error_code error;
+  if (arguments.force || !std::filesystem::is_regular_file(arguments.out, error)) return;
+  throw ConfigError(
+      {{{"--out", 0, 0}, "", "'" + arguments.out + "' exists", "another name, or --force to replace it"}});
+}
+
 void run_init(const InitArguments& arguments, spdlog::logger& log) {
+  check_nothing_is_there(arguments);
   output::check_file_place(arguments.out);
   GivenScenario given(arguments);
   if (given.is_file() || given.name() == "stdin") {
@@ -80,6 +90,7 @@ void add_init(CommandLine& line, spdlog::logger& log) {
   command.option("--set", arguments->overrides, "add a key to the scenario: a.b=c (may be repeated)").repeatable();
   add_model_options(command, *arguments);
   command.option("--out", arguments->out, "the file to write; stdout if none");
+  command.flag("--force", arguments->force, "replace the file of --out if it exists").needs("--out");
   command.footer(
       "Example:\n  lockstep init llama-3-70b --cluster h100:8 --batch-tokens 1M --sequence-length 8192 --out "
       "mine.yaml");

@@ -98,7 +98,7 @@ void add_list(CommandLine& line) {
   auto what = std::make_shared<std::string>();
   command.option("what", *what, "which list").required().one_of(lists);
   command.footer("Example:\n  lockstep list chips");
-  command.callback([what] { output::print(list_of(*what)); });
+  command.callback([what] { output::print(output::fitted(list_of(*what))); });
 }
 
 }  // namespace lockstep::commands

@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "sim/core/known_word.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "sim/core/visible_text.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -72,13 +73,14 @@ workloads::Model named_or_imported(const ModelArguments& arguments) {
           {{{"--as", 0, 0}, "", "'" + word + "' is a model of the catalog", "the path of a config.json"}});
     const auto catalog = scenario::data_root() / "workloads" / "catalog";
     const auto names = workloads::model_names(catalog);
-    if (std::find(names.begin(), names.end(), word) == names.end()) {
+    const auto name = known_word(word, names);
+    if (name.empty()) {
       throw ConfigError({{{"model", 0, 0},
                           "",
                           "model '" + word + "' is not in the catalog",
                           scenario::catalog_name(word, names, "a path to a config.json")}});
     }
-    model = workloads::load_model(catalog, word, problems);
+    model = workloads::load_model(catalog, name, problems);
   }
   problems.throw_if_any();
   return model;

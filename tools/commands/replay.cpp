@@ -10,6 +10,7 @@
 #include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/output/elements/terminal.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/files/new_file.hpp"
 #include "tools/output/studies/from_trace_text.hpp"
@@ -40,7 +41,7 @@ std::string groups_of(const ReplayArguments& arguments) {
 
 void give(const ReplayArguments& arguments, const std::string& text, const std::string& json) {
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  output::print(arguments.json == "-" ? json : text);
+  output::print(arguments.json == "-" ? json : output::fitted(text));
 }
 
 /// Options that the rest of the command line leaves without effect.

@@ -176,7 +176,7 @@ void run_on_a_network(const RooflineArguments& arguments, const scenario::Scenar
     files.finish();
   }
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  output::print(arguments.json == "-" ? json : text_of(scenario, study) + left_out);
+  output::print(arguments.json == "-" ? json : output::fitted(text_of(scenario, study) + left_out));
 }
 
 void run_roofline(const RooflineArguments& arguments, spdlog::logger& log) {
@@ -203,7 +203,7 @@ void run_roofline(const RooflineArguments& arguments, spdlog::logger& log) {
     files.finish();
   }
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  const auto text = arguments.json == "-" ? json : text_of(scenario, study) + left_out;
+  const auto text = arguments.json == "-" ? json : output::fitted(text_of(scenario, study) + left_out);
   output::print(text);
 }
 

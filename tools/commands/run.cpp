@@ -185,8 +185,8 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   }
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json());
   output::print(arguments.json == "-" ? result_json(scenario, simulation, output::WallTimes::shown, faster)
-                                      : plan_line + output::summary(scenario, simulation) +
-                                            output::what_twice_as_fast_brings(faster) + left_out);
+                                      : output::fitted(plan_line + output::summary(scenario, simulation) +
+                                                       output::what_twice_as_fast_brings(faster) + left_out));
 }
 
 }  // namespace

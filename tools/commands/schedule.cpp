@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "sim/core/errors.hpp"
+#include "sim/core/known_word.hpp"
 #include "sim/core/readable_file.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
@@ -125,13 +126,13 @@ output::ScheduleStudy study_schedule(const workloads::ScheduleRequest& request) 
 }
 
 const workloads::Schedule& schedule_named(const std::string& word) {
-  if (const auto* schedule = workloads::find_schedule(word)) return *schedule;
   std::vector<std::string> names;
   std::string list;
   for (const workloads::Schedule& known : workloads::schedules()) {
     names.emplace_back(known.name);
     list += (list.empty() ? "" : ", ") + names.back();
   }
+  if (const auto* schedule = workloads::find_schedule(known_word(word, names))) return *schedule;
   const auto hint = did_you_mean(word, names);
   refuse("NAME", "'" + word + "' is not a schedule", "one of " + list + (hint.empty() ? "" : "; " + hint));
 }
@@ -211,12 +212,13 @@ void deliver(const ScheduleArguments& arguments, const output::ScheduleStudy& st
   }
   if (!arguments.csv.empty() && arguments.csv != "-") output::write_file(arguments.csv, csv);
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  output::print(arguments.csv == "-" ? csv : arguments.json == "-" ? json : schedule_text(study) + left_out);
+  output::print(arguments.csv == "-"    ? csv
+                : arguments.json == "-" ? json
+                                        : output::fitted(schedule_text(study) + left_out));
 }
 
 void compare(const ScheduleArguments& arguments) {
   for (const auto& [option, value] : {std::pair{"--csv", arguments.csv},
-                                      {"--out", arguments.out},
                                       {"--svg", arguments.svg},
                                       {"--png", arguments.png},
                                       {"--stage-scale", arguments.stage_scale}}) {
@@ -234,9 +236,18 @@ void compare(const ScheduleArguments& arguments) {
   }
   const auto json = arguments.json.empty() ? "" : comparison_json(rows);
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  output::print(arguments.json == "-"
-                    ? json
-                    : comparison_text(rows, times_for(arguments, 1), *arguments.stages, *arguments.microbatches));
+  std::string left_out;
+  if (!arguments.out.empty()) {
+    output::NewFiles files(arguments.out);
+    files.write(std::filesystem::path(arguments.out) / "schedules.json", comparison_json(rows));
+    left_out = report::write_report(files, arguments.out,
+                                    report::schedules_report(rows, *arguments.stages, *arguments.microbatches));
+    files.finish();
+  }
+  output::print(arguments.json == "-" ? json
+                                      : output::fitted(comparison_text(rows, times_for(arguments, 1), *arguments.stages,
+                                                                       *arguments.microbatches) +
+                                                       left_out));
 }
 
 /// Options that contradict each other or are missing.
@@ -267,7 +278,7 @@ void check_options(const ScheduleArguments& arguments) {
 }
 
 void run_schedule(const ScheduleArguments& arguments) {
-  if (arguments.list) return output::print(schedule_list_text());
+  if (arguments.list) return output::print(output::fitted(schedule_list_text()));
   check_options(arguments);
   output::check_folder_place(arguments.out);
   output::check_file_place(arguments.svg);
@@ -336,7 +347,10 @@ void add_schedule(CommandLine& line) {
       .shows_default();
   command.flag("--communication", a.communication, "add SEND, RECV and parameter cells to the CSV");
   command.option("--json", a.json, "write everything as JSON to a file, or to stdout with -");
-  command.option("--out", a.out, "folder for report.html, schedule.csv, schedule.json and schedule.svg");
+  command.option(
+      "--out", a.out,
+      "folder for report.html, schedule.csv, schedule.json and schedule.svg; of several schedules for report.html and "
+      "schedules.json");
   command.option("--svg", a.svg, "write the picture to a file");
   command.option("--png", a.png, "write the picture to a file as PNG (needs rsvg-convert, Debian's librsvg2-bin)");
   command.footer(

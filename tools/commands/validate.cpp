@@ -13,15 +13,17 @@
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/measured_tables.hpp"
 #include "tools/output/elements/png.hpp"
+#include "tools/output/elements/terminal.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/validation_report.hpp"
+#include "tools/report/validation_report.hpp"
 
 namespace lockstep::commands {
 namespace {
 
 struct ValidateArguments {
   std::vector<std::string> tables;
-  std::string data, json, model_of_time = "calibrated", engine = "automatic", plot, scenarios, page, errors;
+  std::string data, json, model_of_time = "calibrated", engine = "automatic", plot, scenarios, page, errors, out;
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   bool families = false, leave_one_out = false;
 };
@@ -96,6 +98,7 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   output::check_folder_place(arguments.scenarios);
   output::check_file_place(arguments.page);
   output::check_file_place(arguments.errors);
+  output::check_folder_place(arguments.out);
   Problems problems;
   std::vector<MeasuredTable> tables;
   for (const auto& file : measured_files(arguments.tables, arguments.data))
@@ -115,14 +118,20 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
     output::write_picture_file(arguments.plot,
                                output::validation_picture(runs, "Measured steps, model of time: " + model));
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  std::string text;
+  std::string text, left_out;
+  if (!arguments.out.empty()) {
+    output::NewFiles files(arguments.out);
+    files.write(std::filesystem::path(arguments.out) / "validation.json", json);
+    left_out = report::write_report(files, arguments.out, report::validation_report(runs, model));
+    files.finish();
+  }
   if (!page)
     text =
         arguments.json == "-" ? json : output::validation_text(runs, arguments.families || !arguments.tables.empty());
   if (arguments.leave_one_out && arguments.json != "-")
     text += "\n" + output::leave_one_out_text(left_out_of(tables, options, log));
   if (options.progress) options.progress("done", 1);
-  output::print(text);
+  output::print(arguments.json == "-" ? text : output::fitted(text + left_out));
 }
 
 }  // namespace
@@ -141,6 +150,7 @@ void add_validate(CommandLine& line, spdlog::logger& log) {
   command.flag("--families", arguments->families,
                "also print a line for every model of a table (always, if tables are named)");
   command.option("--json", arguments->json, "write families and rows as JSON to a file, or to stdout with -");
+  command.option("--out", arguments->out, "folder for report.html and validation.json");
   command.option("--plot", arguments->plot,
                  "write predicted over measured steps as a picture, .svg or .png (.png needs rsvg-convert, Debian's "
                  "librsvg2-bin)");

@@ -32,24 +32,26 @@ Json headline(const std::vector<output::ComparedScenario>& scenarios) {
 
 Json numbers(const std::vector<output::ComparedScenario>& scenarios) {
   const auto& first = scenarios.front();
+  const bool pipelined =
+      std::any_of(scenarios.begin(), scenarios.end(), [](const auto& one) { return one.bubble_of_step > 0; });
   Json rows = Json::array();
   for (const auto& one : scenarios) {
-    rows.push_back({one.name, one.step_s, one.step_s / first.step_s, one.tokens_per_s, one.tokens_per_s_per_chip,
-                    one.mfu ? Json(*one.mfu) : Json(), one.bubble_of_step, one.peak_bytes, one.capacity_bytes,
-                    one.fits ? "yes" : "NO"});
+    Json row = {one.name,
+                one.step_s,
+                one.step_s / first.step_s,
+                one.tokens_per_s,
+                one.tokens_per_s_per_chip,
+                one.mfu ? Json(*one.mfu) : Json()};
+    if (pipelined) row.push_back(one.bubble_of_step);
+    for (const auto& cell : {Json(one.peak_bytes), Json(one.capacity_bytes), Json(one.fits ? "yes" : "NO")})
+      row.push_back(cell);
+    rows.push_back(std::move(row));
   }
-  auto panel = table_panel("Numbers", "",
-                           {{"scenario", ""},
-                            {"step time", "s"},
-                            {"to the first", "ratio"},
-                            {"tokens/s", "count"},
-                            {"tokens/s a chip", "count"},
-                            {"MFU", "share"},
-                            {"pipeline bubble", "share"},
-                            {"memory peak", "B"},
-                            {"of", "B"},
-                            {"fits", ""}},
-                           std::move(rows));
+  std::vector<TableColumn> columns{{"scenario", ""},      {"step time", "s"},           {"to the first", "ratio"},
+                                   {"tokens/s", "count"}, {"tokens/s a chip", "count"}, {"MFU", "share"}};
+  if (pipelined) columns.push_back({"pipeline bubble", "share"});
+  columns.insert(columns.end(), {{"memory peak", "B"}, {"of", "B"}, {"fits", ""}});
+  auto panel = table_panel("Numbers", "", columns, std::move(rows));
   panel["wide"] = true;
   return panel;
 }

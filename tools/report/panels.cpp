@@ -26,20 +26,40 @@ Json figures_panel(const std::string& verdict, const std::vector<std::string>& r
   return {{"panel", "figures"}, {"verdict", verdict}, {"remarks", remarks}, {"figures", std::move(list)}};
 }
 
-Json lines_panel(const output::LinePlot& plot, ReportData& data) {
-  auto result = headed("lines", plot.title, "");
-  result["x"] = plot.x_title;
-  result["y"] = plot.y_title;
+Json chart_panel(const Chart& chart, ReportData& data) {
+  using Mark = ChartLine::Mark;
+  auto result = headed("lines", chart.title, chart.note);
+  const auto axis = [](const ChartAxis& of) {
+    return Json{{"title", of.title},
+                {"unit", of.unit},
+                {"log", of.scale == ChartAxis::Scale::logarithmic},
+                {"zero", of.scale == ChartAxis::Scale::from_zero}};
+  };
+  result["x"] = axis(chart.x);
+  result["y"] = axis(chart.y);
   result["lines"] = Json::array();
-  for (const auto& line : plot.lines) {
+  for (const auto& line : chart.lines) {
     std::vector<double> x, y;
     for (const auto& [px, py] : line.points) {
       x.push_back(px);
       y.push_back(py);
     }
-    result["lines"].push_back({{"name", line.name}, {"dashed", line.dashed}, {"x", data.real(x)}, {"y", data.real(y)}});
+    result["lines"].push_back({{"name", line.name},
+                               {"line", line.mark != Mark::dots},
+                               {"dashed", line.mark == Mark::dashed},
+                               {"dots", line.mark == Mark::dots || line.mark == Mark::line_with_dots},
+                               {"notes", line.notes},
+                               {"x", data.real(x)},
+                               {"y", data.real(y)}});
   }
   return result;
+}
+
+Json lines_panel(const output::LinePlot& plot, ReportData& data) {
+  Chart chart{plot.title, "", {plot.x_title, ""}, {plot.y_title, ""}, {}};
+  for (const auto& line : plot.lines)
+    chart.lines.push_back({line.name, line.points, line.dashed ? ChartLine::Mark::dashed : ChartLine::Mark::line});
+  return chart_panel(chart, data);
 }
 
 Json bars_panel(const std::string& title, const std::string& note, const std::string& unit,

@@ -18,6 +18,23 @@ struct Figure {
 [[nodiscard]] ReportData::Json figures_panel(const std::string& verdict, const std::vector<std::string>& remarks,
                                              const std::vector<Figure>& figures);
 
+/// An axis of a chart, with a unit as in Figure.
+struct ChartAxis {
+  std::string title, unit;
+  enum class Scale { logarithmic, from_zero, linear } scale = Scale::logarithmic;  ///< logarithmic: values are positive
+};
+struct ChartLine {
+  std::string name;
+  std::vector<std::pair<double, double>> points;
+  enum class Mark { line, dashed, line_with_dots, dots } mark = Mark::line;
+  std::vector<std::string> notes{};  ///< of each point, shown with it; or none
+};
+struct Chart {
+  std::string title, note;
+  ChartAxis x, y;
+  std::vector<ChartLine> lines;
+};
+[[nodiscard]] ReportData::Json chart_panel(const Chart& chart, ReportData& data);
 /// Lines over logarithmic axes.
 [[nodiscard]] ReportData::Json lines_panel(const output::LinePlot& plot, ReportData& data);
 

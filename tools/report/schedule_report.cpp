@@ -32,7 +32,7 @@ std::string name_of(const workloads::PipelineAction& action) {
   return std::string(name(action.work)) + std::to_string(action.microbatch);
 }
 
-Json timeline(const output::ScheduleStudy& study, ReportData& data) {
+Json timeline_run(const output::ScheduleStudy& study, ReportData& data) {
   TimelineWriter writer(data);
   Json groups = Json::array();
   std::int32_t op = 0;
@@ -54,14 +54,17 @@ Json timeline(const output::ScheduleStudy& study, ReportData& data) {
     groups.push_back(
         {{"name", "rank " + std::to_string(rank)}, {"note", ""}, {"lanes", {writer.lane("compute", true, spans)}}});
   }
-  auto run = writer.run(study.title(), in_ticks(study.timing.makespan), 0, std::move(groups));
+  return writer.run(study.title(), in_ticks(study.timing.makespan), 0, std::move(groups));
+}
+
+Json timeline(Json runs) {
   return {
       {"panel", "timeline"},
       {"title", "Timeline"},
       {"note",
        "In units of the given times. F forward, I gradient of the input, W gradient of the weights, B whole backward."},
       {"ticks", ticks},
-      {"runs", {std::move(run)}}};
+      {"runs", std::move(runs)}};
 }
 
 std::string number(double value) {
@@ -117,7 +120,86 @@ Json bubbles(const output::ScheduleStudy& study) {
   return bars_panel("Busy and idle", "", "number", rows);
 }
 
+// ---- several ---------------------------------------------------------------------------------------
+
+Json comparison_headline(std::span<const output::ComparedSchedule> schedules) {
+  std::vector<Figure> figures;
+  const output::ComparedSchedule* shortest = nullptr;
+  for (const auto& one : schedules) {
+    if (!one.study) continue;
+    const auto& study = *one.study;
+    figures.push_back({one.name, study.timing.makespan, "number",
+                       "bubble of the step " + output::percent(study.step_fraction(study.worst_step())), ""});
+    if (shortest == nullptr || study.timing.makespan < shortest->study->timing.makespan) shortest = &one;
+  }
+  return figures_panel(shortest == nullptr
+                           ? "None of these schedules can be had"
+                           : shortest->name + " has the shortest step: " + number(shortest->study->timing.makespan),
+                       {}, figures);
+}
+
+Json comparison_bars(std::span<const output::ComparedSchedule> schedules) {
+  std::vector<BarRow> rows;
+  for (const auto& one : schedules) {
+    if (!one.study) continue;
+    const auto rank = one.study->worst_step();
+    const auto& timing = one.study->timing;
+    rows.push_back({one.name,
+                    {{"busy", timing.busy[rank], "computing"},
+                     {"bubble within the span", timing.bubble_span[rank], "dependency"},
+                     {"before and after", timing.bubble_step[rank] - timing.bubble_span[rank], "idle"}}});
+  }
+  auto panel = bars_panel("Busy and idle", "The rank with the longest bubble.", "number", rows);
+  panel["wide"] = true;
+  return panel;
+}
+
+Json comparison_table(std::span<const output::ComparedSchedule> schedules) {
+  Json rows = Json::array();
+  for (const auto& one : schedules) {
+    if (!one.study) {
+      rows.push_back({one.name, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, "cannot be had: " + one.refused});
+      continue;
+    }
+    const auto& study = *one.study;
+    rows.push_back({one.name, study.order.shape.chunks, study.timing.makespan, study.step_fraction(study.worst_step()),
+                    study.span_fraction(study.worst_span()), study.peak_microbatches(), study.parameter_copies(),
+                    study.form ? study.form->expression + " = " + number(study.form->value) : "none"});
+  }
+  auto panel = table_panel("Numbers",
+                           "Bubbles on the worst rank; activations in microbatches through a rank's whole share, until "
+                           "the weight gradient.",
+                           {{"schedule", ""},
+                            {"chunks", "count"},
+                            {"makespan", "number"},
+                            {"bubble, step", "share"},
+                            {"bubble, span", "share"},
+                            {"activations", "number"},
+                            {"copies of parameters", "count"},
+                            {"closed form", ""}},
+                           std::move(rows));
+  panel["wide"] = true;
+  return panel;
+}
+
 }  // namespace
+
+std::optional<std::string> schedules_report(std::span<const output::ComparedSchedule> schedules, std::int32_t ranks,
+                                            std::int32_t microbatches) {
+  Json runs = Json::array();
+  ReportPage page("Pipeline schedules", "equal devices and equal work: " + std::to_string(ranks) + " ranks, " +
+                                            std::to_string(microbatches) + " microbatches");
+  for (const auto& one : schedules) {
+    if (one.study) runs.push_back(timeline_run(*one.study, page.data()));
+  }
+  page.add(comparison_headline(schedules));
+  if (!runs.empty()) {
+    page.add(timeline(std::move(runs)));
+    page.add(comparison_bars(schedules));
+  }
+  page.add(comparison_table(schedules));
+  return page.html();
+}
 
 std::optional<std::string> schedule_report(const output::ScheduleStudy& study) {
   const auto& shape = study.order.shape;
@@ -127,7 +209,7 @@ std::optional<std::string> schedule_report(const output::ScheduleStudy& study) {
                       std::to_string(shape.microbatches) + " microbatches, placement " +
                       std::string(name(shape.placement)));
   page.add(headline(study));
-  page.add(timeline(study, page.data()));
+  page.add(timeline({timeline_run(study, page.data())}));
   page.add(bubbles(study));
   page.add(ranks(study));
   return page.html();

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include "sim/core/known_word.hpp"
 #include "topologies/chips/catalog_folder_private.hpp"
 
 namespace lockstep::topologies {
@@ -17,6 +18,11 @@ std::vector<std::string> catalog_entries(const std::filesystem::path& folder) {
 
 std::filesystem::path catalog_file(const std::filesystem::path& folder, std::string_view name) {
   return folder / (std::string(name) + ".yaml");
+}
+
+std::string catalog_entry(const std::filesystem::path& folder, std::string_view word) {
+  const auto entry = known_word(word, catalog_entries(folder));
+  return entry.empty() ? std::string(word) : entry;
 }
 
 bool is_catalog_entry(const std::filesystem::path& folder, std::string_view what, std::string_view name,

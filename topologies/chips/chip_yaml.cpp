@@ -151,8 +151,9 @@ Chip read_chip_block(const YamlView& view, const std::filesystem::path& catalog)
 
 std::vector<std::string> chip_names(const std::filesystem::path& catalog) { return catalog_entries(catalog / "chips"); }
 
-Chip load_chip(const std::filesystem::path& catalog, std::string_view name, Problems& problems) {
+Chip load_chip(const std::filesystem::path& catalog, std::string_view word, Problems& problems) {
   const std::filesystem::path folder = catalog / "chips";
+  const std::string name = catalog_entry(folder, word);
   if (!is_catalog_entry(folder, "chip", name, problems)) {
     Chip unknown;
     unknown.name = name;

@@ -109,8 +109,9 @@ std::vector<std::string> fabric_names(const std::filesystem::path& catalog) {
   return catalog_entries(catalog / "fabrics");
 }
 
-FabricSpec load_fabric(const std::filesystem::path& catalog, std::string_view name, Problems& problems) {
+FabricSpec load_fabric(const std::filesystem::path& catalog, std::string_view word, Problems& problems) {
   const std::filesystem::path folder = catalog / "fabrics";
+  const std::string name = catalog_entry(folder, word);
   if (is_catalog_entry(folder, "fabric", name, problems))
     return read_fabric(YamlView::from_file(catalog_file(folder, name), problems), name);
   FabricSpec unknown;

@@ -2,6 +2,7 @@
 #include <array>
 #include <utility>
 
+#include "sim/core/known_word.hpp"
 #include "topologies/chips/catalog_folder_private.hpp"
 #include "topologies/fabrics/fabric.hpp"
 
@@ -107,7 +108,7 @@ std::vector<Protocol> read_protocols(const YamlView& view) {
 
 std::string usual_node(std::string_view word) {
   for (const auto& [chip, node] : usual_nodes) {
-    if (word == chip) return std::string(node);
+    if (!known_word(word, {std::string(chip)}).empty()) return std::string(node);
   }
   return std::string(word);
 }
@@ -169,7 +170,7 @@ std::vector<std::string> node_names(const std::filesystem::path& catalog) { retu
 
 NodeSpec load_node(const std::filesystem::path& catalog, std::string_view name, Problems& problems) {
   const std::filesystem::path folder = catalog / "nodes";
-  const std::string entry = usual_node(name);
+  const std::string entry = catalog_entry(folder, usual_node(name));
   if (is_catalog_entry(folder, "node", entry, problems))
     return read_node(YamlView::from_file(catalog_file(folder, entry), problems), entry, catalog);
   NodeSpec unknown;

@@ -56,6 +56,7 @@ class Search {
     }
     stopped_ = fastest_.size() < options_.top && !done();
     if (stopped_) confirm_fastest();
+    while (is_interrupted() && fastest_.empty() && !open_.empty()) find_another();
     return result();
   }
 
@@ -64,7 +65,8 @@ class Search {
 
   [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
   [[nodiscard]] bool done() const { return queue_.empty(); }
-  [[nodiscard]] bool out_of_time() const { return seconds() >= options_.limit_s; }
+  [[nodiscard]] bool is_interrupted() const { return options_.interrupted && options_.interrupted(); }
+  [[nodiscard]] bool out_of_time() const { return seconds() >= options_.limit_s || is_interrupted(); }
 
   /// Branches with a bound above this, the time of the last plan shown, are not looked at.
   [[nodiscard]] double threshold() const { return fastest_.size() < options_.top ? nothing_yet : last_s_; }
@@ -223,6 +225,13 @@ class Search {
     }
   }
 
+  /// After an interrupt before any plan was known to fit.
+  void find_another() {
+    for (const auto& branch : std::exchange(open_, {})) queue_.push(branch);
+    find_good_plan();
+    confirm_fastest();
+  }
+
   /// Times the next plans exactly, one for each job at a time, as long as some are likely to be needed. Sets of plans
   /// with as low a bound are split to find more.
   void time_some() {
@@ -292,10 +301,19 @@ class Search {
 
   void tell() const {
     if (!options_.progress) return;
-    const double bound = queue_.empty() ? last_s_ : queue_.top().bound_s;
-    char text[160];
-    std::snprintf(text, sizeof text, "%lld bounds, %zu timed, %zu of %zu found, nothing else below %.4g s",
-                  static_cast<long long>(workers_.bounds()), timed_.size(), fastest_.size(), options_.top, bound);
+    const double bound_s = queue_.empty() ? last_s_ : queue_.top().bound_s;
+    const double best_s = !fastest_.empty()       ? fastest_.begin()->figures.step_s
+                          : !unconfirmed_.empty() ? *unconfirmed_.begin()
+                                                  : 0;
+    char text[160], best[80] = "no plan timed yet";
+    if (!fastest_.empty()) {
+      std::snprintf(best, sizeof best, "best %.4g s, proven", best_s);
+    } else if (best_s > 0) {
+      std::snprintf(best, sizeof best, "best so far %.4g s, gap %.1f %%", best_s,
+                    100 * std::max(0.0, 1 - bound_s / best_s));
+    }
+    std::snprintf(text, sizeof text, "%s; %zu of %zu found, others from %.4g s; %lld bounds, %zu timed", best,
+                  fastest_.size(), options_.top, bound_s, static_cast<long long>(workers_.bounds()), timed_.size());
     options_.progress(text, static_cast<double>(fastest_.size()) / static_cast<double>(options_.top));
   }
 

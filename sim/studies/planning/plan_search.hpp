@@ -38,7 +38,7 @@ struct SearchResult {
   SearchProof proof;
   std::int64_t bounds = 0;  ///< lower bounds computed
   double wall_s = 0, bounds_s = 0;
-  bool stopped = false;  ///< by SearchOptions::limit_s
+  bool stopped = false;  ///< by SearchOptions::limit_s or interrupted
   /// By how much a plan that was not looked at may be faster than the best, as a share of the best; 0: proven.
   [[nodiscard]] double gap() const;
 };
@@ -51,6 +51,9 @@ struct SearchOptions {
   /// finding good plans early; without a limit, it times only plans that the proof needs.
   double limit_s = std::numeric_limits<double>::infinity();
   std::function<void(std::string_view stage, double fraction)> progress;  ///< may be empty
+  /// Asked again and again, may be empty; true ends the search as limit_s does, but not before one plan that fits is
+  /// known, if there is one.
+  std::function<bool()> interrupted;
 };
 
 [[nodiscard]] SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, spdlog::logger& log);

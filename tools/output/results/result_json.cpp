@@ -8,6 +8,7 @@
 #include "tools/output/results/expected_bubble.hpp"
 #include "tools/output/results/link_load_text.hpp"
 #include "tools/output/results/scenario_notes.hpp"
+#include "tools/output/results/scenario_inputs.hpp"
 
 namespace lockstep::output {
 namespace {
@@ -87,7 +88,7 @@ Json pipeline(const scenario::Scenario& scenario, const Simulation& simulation) 
   const auto& shape = pipeline.order.shape;
   const auto& metrics = simulation.metrics;
   Json result;
-  result["schedule"] = pipeline.order.schedule.empty() ? "none" : pipeline.order.schedule;
+  result["schedule"] = schedule_text(scenario, pipeline.order);
   result["placement"] = std::string(name(shape.placement));
   result["stages"] = shape.ranks;
   result["chunks"] = shape.chunks;

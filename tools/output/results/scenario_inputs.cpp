@@ -85,7 +85,7 @@ void add_parallel(const scenario::Scenario& scenario, const preparation::Prepara
   const auto& order = preparation.pipeline.order;
   inputs.emplace_back("ZeRO of data", std::to_string(scenario.parallel.zero));
   inputs.emplace_back("sequence parallel", yes(scenario.parallel.sequence_parallel));
-  inputs.emplace_back("schedule", order.schedule.empty() ? "none" : order.schedule);
+  inputs.emplace_back("schedule", schedule_text(scenario, order));
   inputs.emplace_back("stages",
                       std::to_string(order.shape.ranks) +
                           (order.shape.chunks > 1 ? " of " + std::to_string(order.shape.chunks) + " chunks" : ""));
@@ -125,6 +125,11 @@ std::string model_text(const scenario::Scenario& scenario) {
   const auto& model = scenario.model;
   if (model.name != described_in_the_file) return model.name;
   return "a model of " + std::to_string(model.layers) + (model.layers == 1 ? " layer" : " layers");
+}
+
+std::string schedule_text(const scenario::Scenario& scenario, const workloads::PipelineOrder& order) {
+  if (!order.schedule.empty()) return order.schedule;
+  return order.shape.ranks > 1 ? scenario.pipeline.schedule : "none";
 }
 
 std::string chips_text(const scenario::Scenario& scenario) {

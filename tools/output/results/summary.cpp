@@ -212,7 +212,9 @@ std::string summary(const scenario::Scenario& scenario, const Simulation& simula
   };
   part("computing", metrics.breakdown.compute);
   part("in exposed communication", metrics.breakdown.exposed_comm);
-  part("idle (bubble)", metrics.breakdown.bubble);
+  const bool pipelined = metrics.stages.size() > 1;
+  if (pipelined || metrics.breakdown.bubble > Seconds(0))
+    part(pipelined ? "idle (bubble)" : "idle", metrics.breakdown.bubble);
   text += parts.to_string() + "\n";
 
   if (!metrics.communication.empty()) {

@@ -72,8 +72,7 @@ Json best_json(const planning::PlanSpace& space, const planning::RankedPlan& pla
 }
 
 /// What a search proved. One that was stopped says how many plans are open, and from what time on they may be.
-Json proof_json(const planning::SearchResult& result) {
-  const auto& proof = result.proof;
+Json proof_json(const planning::SearchProof& proof, const Json& gap) {
   Json json{{"space", proof.space},
             {"pruned_memory", proof.pruned_by_memory},
             {"pruned_bound", proof.pruned_by_bound},
@@ -83,16 +82,20 @@ Json proof_json(const planning::SearchResult& result) {
     json["open"] = proof.open;
     json["lowest_open_s"] = proof.lowest_open_s;
   }
-  json["gap"] = proof.open == 0 ? Json(0) : result.best.empty() ? Json() : Json(result.gap());
+  json["gap"] = proof.open == 0 ? Json(0) : gap;
   return json;
+}
+
+Json proof_json(const planning::SearchResult& result) {
+  return proof_json(result.proof, result.best.empty() ? Json() : Json(result.gap()));
 }
 
 std::string gap_text(const planning::SearchResult& result) {
   const auto& proof = result.proof;
-  if (proof.open == 0) return "; gap 0\n";
+  if (proof.open == 0) return "; gap 0";
   return "\nstopped after " + format(Seconds(result.wall_s)) + ": " + with_separators(static_cast<double>(proof.open)) +
          " plans are open, none of them faster than " + format(Seconds(proof.lowest_open_s)) +
-         (result.best.empty() ? "" : "; gap " + percent(result.gap())) + "\n";
+         (result.best.empty() ? "" : "; gap " + percent(result.gap()));
 }
 
 }  // namespace
@@ -183,9 +186,22 @@ std::string trust_text(const planning::PlanSpace& space, const planning::SearchR
 
 }  // namespace
 
+std::string band_of_best(const planning::PlanSpace& space, const planning::SearchResult& result) {
+  const auto band = band_of(space, result.best.front());
+  return band ? band_text(*band, Seconds(result.best.front().figures.step_s)) : "";
+}
+
+std::string proof_line(const planning::SearchResult& result) {
+  const auto& proof = result.proof;
+  const auto count = [](std::int64_t number) { return with_separators(static_cast<double>(number)); };
+  return "of " + count(proof.space) + " plans, " + count(proof.pruned_by_bound) +
+         " have a lower bound above the last one shown, " + count(proof.pruned_by_memory) + " cannot fit, " +
+         count(proof.simulated) + " were simulated (" + count(proof.did_not_fit) + " of them did not fit)" +
+         gap_text(result);
+}
+
 std::string plan_text(const planning::PlanSpace& space, const planning::SearchResult& result) {
   const auto& base = space.base();
-  const auto& proof = result.proof;
   std::string text = base.name + ": " + model_text(base) + " on " + chips_text(base) + " (" + space.cluster().name() +
                      "), " + with_separators(static_cast<double>(base.batch.sequences * base.batch.sequence_length)) +
                      " tokens a step, " + std::string(name(base.time_model)) + " rates\n" + note_lines(base) + "\n";
@@ -197,11 +213,14 @@ std::string plan_text(const planning::PlanSpace& space, const planning::SearchRe
     text += "best: " + plan_name(space, best.choice) + "\n      " + placement_name(space, best.choice) +
             "\n      step time " + format(Seconds(best.figures.step_s)) + ", MFU " + percent(best.figures.mfu) + ", " +
             format(Bytes(best.figures.peak_bytes)) + " of " + format(space.memory()) + " of memory\n\n";
-    std::vector<std::string> header{"plan", "step time", "MFU", "compute", "exposed", "bubble", "memory"};
+    std::vector<std::string> header{"plan", "step time", "MFU", "compute", "exposed", "memory"};
+    const bool pipelined = std::any_of(result.best.begin(), result.best.end(), [](const auto& plan) {
+      return plan.choice.degrees.pipeline > 1 || plan.figures.bubble_s > 0;
+    });
+    if (pipelined) header.insert(header.end() - 1, "bubble");
     const bool drawn = best.draws.has_value();
     if (drawn) header.emplace_back("best, median, worst seed");
     Table table(header);
-    table.fold(58, 0);  // 120 columns
     int rank = 0;
     std::string reasons;
     for (const auto& plan : result.best) {
@@ -214,8 +233,8 @@ std::string plan_text(const planning::PlanSpace& space, const planning::SearchRe
                                    percent(figures.mfu),
                                    format(Seconds(figures.compute_s)),
                                    format(Seconds(exposed)),
-                                   format(Seconds(figures.bubble_s)),
                                    format(Bytes(figures.peak_bytes))};
+      if (pipelined) row.insert(row.end() - 1, format(Seconds(figures.bubble_s)));
       if (drawn) {
         row.push_back(plan.draws ? format(plan.draws->best()) + ", " + format(plan.draws->median()) + ", " +
                                        format(plan.draws->worst())
@@ -234,11 +253,7 @@ std::string plan_text(const planning::PlanSpace& space, const planning::SearchRe
     text += trust_text(space, result);
     text += "\n";
   }
-  const auto count = [](std::int64_t number) { return with_separators(static_cast<double>(number)); };
-  text += "proof: of " + count(proof.space) + " plans, " + count(proof.pruned_by_bound) +
-          " have a lower bound above the last one shown, " + count(proof.pruned_by_memory) + " cannot fit, " +
-          count(proof.simulated) + " were simulated (" + count(proof.did_not_fit) + " of them did not fit)" +
-          gap_text(result);
+  text += "proof: " + proof_line(result) + "\n";
   return text;
 }
 
@@ -253,7 +268,8 @@ std::string beside_the_files_own(const planning::PlanSpace& space, const plannin
          percent(std::abs(1 - best / own->step_s)) + (best <= own->step_s ? " less\n" : " more\n");
 }
 
-std::string plan_json(const planning::PlanSpace& space, const planning::SearchResult& result, WallTimes times) {
+std::string plan_json(const planning::PlanSpace& space, const planning::SearchResult& result, WallTimes times,
+                      std::span<const planning::MemoryPoint> front) {
   Json json{{"scenario", space.base().name},
             {"chips", space.base().chips()},
             {"notes", notes_of(space.base())},
@@ -266,6 +282,12 @@ std::string plan_json(const planning::PlanSpace& space, const planning::SearchRe
   json["simulated_per_s"] = shown ? Json(static_cast<double>(proof.simulated) / result.wall_s) : Json();
   json["bounds_per_s"] = shown ? Json(static_cast<double>(result.bounds) / result.bounds_s) : Json();
   json["wall_s"] = shown ? Json(result.wall_s) : Json();
+  for (const auto& point : front)
+    json["within_memory"].push_back(
+        {{"memory_bytes", point.memory.value()},
+         {"best", point.best ? best_json(space, *point.best, result.best.front().figures) : Json()},
+         {"searched", point.searched},
+         {"proof", proof_json(point.proof, point.best ? Json(point.gap) : Json())}});
   return json_document(json);
 }
 

@@ -2,9 +2,10 @@
 /// The output of `lockstep plan`.
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 
-#include "sim/studies/planning/plan_search.hpp"
+#include "sim/studies/planning/memory_front.hpp"
 #include "tools/output/results/result_json.hpp"
 
 namespace lockstep::output {
@@ -28,11 +29,16 @@ class PlanRows {
   std::vector<nlohmann::ordered_json> rows_;
 };
 
+/// How far the best plan's step may be off; empty if nothing like it was measured.
+[[nodiscard]] std::string band_of_best(const planning::PlanSpace& space, const planning::SearchResult& result);
+/// "of 24 plans, 8 have a lower bound above the last one shown, ...; gap 0", and where it was stopped.
+[[nodiscard]] std::string proof_line(const planning::SearchResult& result);
 [[nodiscard]] std::string plan_text(const planning::PlanSpace& space, const planning::SearchResult& result);
 /// A line on the plan in the scenario's file, beside the best; empty without either.
 [[nodiscard]] std::string beside_the_files_own(const planning::PlanSpace& space, const planning::SearchResult& result,
                                                const std::optional<planning::PlanFigures>& own);
+/// `front`: best plans under less memory, if they were searched.
 [[nodiscard]] std::string plan_json(const planning::PlanSpace& space, const planning::SearchResult& result,
-                                    WallTimes times);
+                                    WallTimes times, std::span<const planning::MemoryPoint> front = {});
 
 }  // namespace lockstep::output

@@ -29,7 +29,7 @@ def run(
     set: Mapping[str, Any] | None = None,
     cluster: str | None = None,
     batch_tokens: int | str | None = None,
-    sequence_length: int | None = None,
+    sequence_length: int | str | None = None,
     engine: str | None = None,
     sensitivity: bool = False,
 ) -> RunResult:
@@ -58,7 +58,7 @@ def check(
     set: Mapping[str, Any] | None = None,
     cluster: str | None = None,
     batch_tokens: int | str | None = None,
-    sequence_length: int | None = None,
+    sequence_length: int | str | None = None,
 ) -> CheckResult:
     """Looks for mistakes without simulating a step: raises ScenarioError with all of them."""
     given = scenario_of(scenario, set, cluster, batch_tokens, sequence_length)
@@ -73,7 +73,7 @@ def plan(
     set: Mapping[str, Any] | None = None,
     cluster: str | None = None,
     batch_tokens: int | str | None = None,
-    sequence_length: int | None = None,
+    sequence_length: int | str | None = None,
     limit_s: float | None = None,
     top: int | None = None,
 ) -> PlanResult:

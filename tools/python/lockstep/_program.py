@@ -14,6 +14,8 @@ from typing import Any, Mapping, Sequence
 
 USER_ERROR = 2
 """The exit code after mistakes of the user."""
+ANSWERED_NO = 1
+"""The exit code of an answer that is no, such as a search that finds no plan that fits."""
 
 
 AFTER_INTERRUPT_S = 30
@@ -98,6 +100,8 @@ def output(arguments: Sequence[str], names: Mapping[str, str] | None = None) -> 
         out, err = out.replace(temporary, name), err.replace(temporary, name)
     if interrupted is not None and not out:
         raise interrupted
+    if child.returncode == ANSWERED_NO and out:
+        return out
     if child.returncode == USER_ERROR:
         raise ScenarioError([problem_of(line) for line in err.splitlines() if line])
     if child.returncode != 0 and interrupted is None:

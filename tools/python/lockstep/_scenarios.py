@@ -67,7 +67,7 @@ def scenario_of(
     replaced: Mapping[str, Any] | None = None,
     cluster: str | None = None,
     batch_tokens: int | str | None = None,
-    sequence_length: int | None = None,
+    sequence_length: int | str | None = None,
 ) -> Scenario:
     """The scenario that a function was given, with its own keys on top."""
     options: list[str] = []

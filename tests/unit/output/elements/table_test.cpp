@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "tests/unit/output/hostile_name.hpp"
@@ -89,6 +90,74 @@ TEST(TableTest, FoldingLosesNothing) {
     EXPECT_LE(test::widest_line(shown), widest) << text;
     EXPECT_EQ(without_spaces(shown), without_spaces(text));
   }
+}
+
+// 15 + 2 + 15 letters on 26: the words of a header go below each other first; 15 + 2 + 8 fit.
+TEST(TableTest, HeadersFoldBeforeCells) {
+  output::Table table({"plan", "pipeline bubble"});
+  table.add({"a plan of words", "12 %"});
+  EXPECT_EQ(table.to_string("", 26),
+            "plan             pipeline\n"
+            "                   bubble\n"
+            "a plan of words      12 %\n");
+  EXPECT_EQ(table.to_string("", 0), "plan             pipeline bubble\na plan of words             12 %\n");
+}
+
+// Numbers stay whole: cells of more than 16 letters take the next line, here so that 12 + 2 + 5 are 20 at most.
+TEST(TableTest, CellsOfWordsFoldOnANarrowTerminal) {
+  output::Table table({"plan", "time"});
+  table.add({"tensor 8, data 16, more", "1.5 s"});
+  EXPECT_EQ(table.to_string("", 20),
+            "plan            time\n"
+            "tensor 8,      1.5 s\n"
+            "data 16, more\n");
+}
+
+// Four columns of 12 and a name of 6 on 40: 6 + 2 (2 + 12) = 34 fit, so two and two.
+TEST(TableTest, ATableThatIsStillTooWideGoesOnBelow) {
+  output::Table table({"", "a", "b", "c", "d"});
+  const std::string number = "123456789.12";
+  table.add({"row of", number, number, number, number});
+  const auto lines = lines_of(table.to_string("", 40));
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_EQ(lines[1], "row of  " + number + "  " + number);
+  EXPECT_EQ(lines[2], "");
+  EXPECT_EQ(lines[4], lines[1]);
+}
+
+// Whatever is in a table, no line is wider than the terminal and no letter is lost; the first column may come again.
+TEST(TableTest, AnyTableFits) {
+  std::mt19937 random(2);
+  const auto letters_in = [](const std::string& text) { return std::count(text.begin(), text.end(), 'x'); };
+  for (int round = 0; round < 500; ++round) {
+    const std::size_t columns = 2 + random() % 7, width = 60 + random() % 80;
+    const auto words = [&](std::size_t most) {
+      std::string text;
+      for (auto left = 1 + random() % most; left > 0; --left)
+        text += (text.empty() ? "" : " ") + std::string(1 + random() % 12, 'x');
+      return text;
+    };
+    std::vector<std::string> header{"n"};
+    for (std::size_t i = 1; i < columns; ++i) header.push_back(words(3));
+    output::Table table(header);
+    std::int64_t all = 0;
+    for (const auto& name : header) all += letters_in(name);
+    for (int row = 0; row < 4; ++row) {
+      std::vector<std::string> cells{"n"};
+      for (std::size_t i = 1; i < columns; ++i) cells.push_back(words(6));
+      for (const auto& cell : cells) all += letters_in(cell);
+      table.add(cells);
+    }
+    const auto text = table.to_string("", width);
+    EXPECT_LE(test::widest_line(text), width) << text;
+    EXPECT_EQ(letters_in(text), all) << text;
+  }
+}
+
+TEST(Terminal, LinesOfTextFitAndHang) {
+  EXPECT_EQ(output::fitted("a note of some words\n  2. why it loses, in words\n", 14),
+            "a note of some\n  words\n  2. why it\n    loses, in\n    words\n");
+  EXPECT_EQ(output::fitted("a note of some words\n", 0), "a note of some words\n");
 }
 
 TEST(Numbers, WithSeparators) {

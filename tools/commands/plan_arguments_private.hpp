@@ -1,0 +1,38 @@
+#pragma once
+/// The options of `lockstep plan`, which its two questions share: the best plans of a scenario, and of more or fewer
+/// chips.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "sim/studies/planning/plan_search.hpp"
+#include "tools/commands/given_scenario.hpp"
+
+namespace lockstep::commands {
+
+struct PlanArguments : ScenarioArguments {
+  std::string json, write, out, chips, engine = "automatic";
+  std::size_t top = 5;
+  int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  double tokens = 0, days = 0, price = 0;
+  std::optional<double> limit;
+};
+
+/// With a progress line, ended by the first interrupt.
+[[nodiscard]] planning::SearchOptions options_of(const PlanArguments& arguments);
+
+/// The days that training on --tokens takes, and the cost of the chips; 0 if no price is known.
+struct Training {
+  double days = 0, cost = 0;
+};
+[[nodiscard]] Training training_of(const PlanArguments& arguments, const scenario::Scenario& scenario,
+                                   std::int64_t chips, double step_s);
+
+/// The same machine with another number of chips; none if there is no such slice or number of nodes.
+[[nodiscard]] std::optional<topologies::ClusterSpec> with_chips(topologies::ClusterSpec spec, std::int64_t chips);
+
+/// The best plan for every doubling of the chips; with a deadline, up to the first that meets it.
+void plan_for_chips(const PlanArguments& arguments, const scenario::Scenario& scenario, spdlog::logger& log);
+
+}  // namespace lockstep::commands

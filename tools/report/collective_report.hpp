@@ -1,0 +1,24 @@
+#pragma once
+/// The page of `lockstep collective`.
+#include <string>
+
+#include "sim/studies/collectives/collective_study.hpp"
+#include "tools/report/page.hpp"
+
+namespace lockstep::report {
+
+/// What was timed, beside the study.
+struct TimedCollective {
+  workloads::CollectiveKind kind;
+  const topologies::Cluster& cluster;
+  std::string cluster_name;  ///< as it was given
+  int group = 0;             ///< ranks of each group
+  std::int64_t groups = 0;   ///< at once
+};
+
+/// HTML: time, bound and bus bandwidth over sizes for each algorithm of the study; the busiest links of the largest
+/// size.
+[[nodiscard]] std::optional<std::string> collective_report(const TimedCollective& timed,
+                                                           const studies::CollectiveStudy& study);
+
+}  // namespace lockstep::report
