@@ -70,6 +70,7 @@ const std::vector<ScenarioKey>& scenario_key_table() {
       {"routing", map},
       {"routing.capacity_factor", number},
       {"routing.variation", number},
+      {"routing.loads", text},
       {"routing.seed", integer},
       {"routing.dispatch", word, {"16-bit", "8-bit"}},
       {"routing.slots", word, {"by index", "by mask"}},

@@ -123,6 +123,7 @@ const std::map<std::string, std::string>& values() {
       {"routing", "{variation: 0.3}"},
       {"routing.capacity_factor", "1.25"},
       {"routing.variation", "0.5"},
+      {"routing.loads", (source_root / "tests" / "data" / "loads_of_8_experts.csv").string()},
       {"routing.seed", "7"},
       {"routing.dispatch", "8-bit"},
       {"routing.slots", "by index"},
