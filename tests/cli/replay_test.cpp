@@ -293,8 +293,9 @@ TEST_F(Replay, OtherSplitsAreRefusedWithTheReason) {
   for (const char* option : {"--tensor", "--context", "--pipeline"}) {
     const auto done = run({"replay", "trace.json", option, "2"});
     EXPECT_EQ(done.exit_code, 2);
-    EXPECT_THAT(done.errors, HasSubstr(std::string(option) + ": "));
-    EXPECT_THAT(done.errors, HasSubstr("recorded; expected --data, or --scenario and a plan of that scenario\n"));
+    EXPECT_THAT(done.errors, testing::HasSubstr(std::string(option) + ": "));
+    EXPECT_THAT(done.errors,
+                testing::HasSubstr("recorded; expected --data, or --scenario and a plan of that scenario\n"));
   }
 }
 
