@@ -99,11 +99,37 @@ topologies::Cluster cluster_of(const scenario::Scenario& scenario) {
   return cluster;
 }
 
+/// The load of each block's fullest rank as it was counted; empty: none was.
+std::vector<double> counted_loads(const scenario::Scenario& scenario, const ShardedModel& model) {
+  const auto& loads = scenario.routing.loads;
+  if (loads.empty()) return {};
+  const auto has_experts = [&](workloads::KindId kind) {
+    const auto& steps = model.layers[kind].forward;
+    return std::any_of(steps.begin(), steps.end(), [](const auto& step) { return step.routed; });
+  };
+  std::vector<double> counted(model.order.size(), 1.0);
+  std::size_t layers = 0;
+  for (const auto block : model.order.ids()) {
+    if (!has_experts(model.order[block])) continue;
+    const auto& tokens = loads[std::min(layers, loads.size() - 1)];  // blocks that predict further tokens: as the last
+    counted[position_of(block)] = workloads::fullest_of(tokens, model.expert_ranks);
+    ++layers;
+  }
+  const auto further = static_cast<std::size_t>(scenario.model.mtp_modules);
+  if (loads.size() > 1 && loads.size() != layers && loads.size() + further != layers)
+    refuse(scenario, "routing.loads",
+           "counts " + std::to_string(loads.size()) + " layers, the model has " + std::to_string(layers - further) +
+               " with experts",
+           "one count for all layers, or one for each");
+  return counted;
+}
+
 workloads::StepOptions step_options(const scenario::Scenario& scenario, const ShardedModel& model) {
   auto options = scenario.step;
   if (scenario.model.experts && !scenario.routing.capacity_factor) {
     options.expert_load = {scenario.routing.variation, scenario.routing.seed, scenario.model.experts->count,
                            model.expert_ranks};
+    options.expert_load.counted = counted_loads(scenario, model);
   }
   auto& offload = options.offload;
   if (!offload.optimizer && offload.activation_layers == 0) return options;

@@ -43,6 +43,10 @@ void read_training(const YamlView& view, KeyReader& keys, Scenario& scenario);
 /// The map `communication`, if it exists.
 void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenario);
 
+/// The map `routing`, if it exists; a file of loads is seen from `folder`.
+void read_routing(const YamlView& view, const std::filesystem::path& folder, KeyReader& keys, Scenario& scenario,
+                  Problems& problems);
+
 /// The keys `graph`, `routing`, `nodes` and `placement` of a cluster whose node and fabric are read: the network
 /// becomes that of the file, and the units those hosts.
 void read_given_network(const YamlView& cluster, const std::filesystem::path& folder, topologies::ClusterSpec& spec,

@@ -30,7 +30,7 @@ class Reader {
     read_pipeline(optional(root_, "pipeline"), folder_, keys_, scenario_);
     plan();
     batch();
-    routing();
+    read_routing(optional(root_, "routing"), folder_, keys_, scenario_, problems_);
     training();
     read_communication(optional(root_, "communication"), keys_, scenario_);
     read_search(optional(root_, "search"), keys_, scenario_.derive.recompute, scenario_.search);
@@ -187,31 +187,6 @@ class Reader {
     }
     const auto order = optional(view, "context_order");
     if (order.exists()) scenario_.derive.balanced_context = order.choice({"balanced", "contiguous"}) == 0;
-    view.refuse_unknown_keys();
-  }
-
-  void routing() {
-    const auto view = optional(root_, "routing");
-    if (!view.exists() || !view.expect_map("{variation: 0.3, seed: 1} or {capacity_factor: 1.25}")) return;
-    if (!scenario_.model.experts && !scenario_.model.name.empty())
-      view.problem("the model has no experts", "routing only with a mixture of experts");
-    auto& routing = scenario_.routing;
-    const auto capacity = optional(view, "capacity_factor");
-    const auto variation = optional(view, "variation");
-    const auto seed = optional(view, "seed");
-    if (capacity.exists()) routing.capacity_factor = capacity.number(0.01, 1000);
-    if (variation.exists()) routing.variation = variation.number(0, 100);
-    if (seed.exists()) routing.seed = static_cast<std::uint64_t>(seed.integer(0, 1'000'000'000));
-    const auto dispatch = optional(view, "dispatch");
-    if (dispatch.exists() && dispatch.choice({"16-bit", "8-bit"}) == 1) scenario_.derive.dispatch_element = Bytes(1);
-    const auto slots = optional(view, "slots");
-    scenario_.derive.counted_slots = !capacity.exists();
-    scenario_.derive.one_hot_slots = slots.exists() && slots.choice({"by index", "by mask"}) == 1;
-    if (scenario_.derive.one_hot_slots && !capacity.exists())
-      slots.problem("masks need the same number of slots for every expert", "a capacity_factor");
-    if (capacity.exists() && variation.exists())
-      variation.problem("cannot be given with a capacity factor",
-                        "one of the two: with a capacity every expert computes the same number of slots");
     view.refuse_unknown_keys();
   }
 

@@ -46,6 +46,8 @@ struct RoutingSpec {
   std::optional<double>
       capacity_factor;   ///< slots of an expert over its fair share, all of them sent and computed; none: dropless
   double variation = 0;  ///< of dropless loads, see ExpertLoad
+  /// Counted tokens of every expert, by layer with experts in forward order; one list: of all layers; empty: none.
+  std::vector<std::vector<double>> loads = {};
   std::uint64_t seed = 1;
 };
 

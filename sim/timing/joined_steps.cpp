@@ -136,7 +136,7 @@ workloads::ShardedLayer with_joined_steps(const workloads::ShardedLayer& block, 
                                           const workloads::StepOptions& options) {
   if (!block.pair_turns.empty() || options.offload.activation_layers > 0) return block;
   auto made = block;
-  const bool load_varies = options.expert_load.variation > 0;
+  const bool load_varies = options.expert_load.varies();
   Joining forward(block.forward, rates), backward(block.backward, rates);
   for (const int step : block.output_steps) forward.end_after(step);
   for (const int step : block.input_gradient_steps) backward.end_after(step);

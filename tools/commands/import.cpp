@@ -7,6 +7,7 @@
 #include "sim/scenario/scenario.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/import_recipe.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/import_report.hpp"
 #include "topologies/fabrics/fabric.hpp"
@@ -20,6 +21,7 @@ namespace {
 
 struct ImportArguments {
   std::string what, file, out, json, chip, nic;
+  RecipeArguments recipe;
 };
 
 [[noreturn]] void refuse(const std::string& where, const std::string& what, const std::string& expected) {
@@ -114,30 +116,44 @@ void import_network(const ImportArguments& arguments) {
 }
 
 void run_import(const ImportArguments& arguments) {
-  if (arguments.what != "network") refuse("import", "'" + arguments.what + "' cannot be imported", "network");
+  const bool is_recipe = arguments.what == "recipe";
+  if (!is_recipe && arguments.what != "network")
+    refuse("import", "'" + arguments.what + "' cannot be imported", "network or recipe");
+  const std::string of_the_other = !is_recipe                ? arguments.recipe.given()
+                                   : !arguments.chip.empty() ? "--chip"
+                                   : !arguments.nic.empty()  ? "--nic"
+                                                             : "";
+  if (!of_the_other.empty()) refuse(of_the_other, "does not belong to a " + arguments.what, "no " + of_the_other);
   if (arguments.json != "-") output::check_file_place(arguments.json);
   output::check_file_place(arguments.out);
+  if (is_recipe) return import_recipe(arguments.file, arguments.recipe, arguments.out, arguments.json);
   import_network(arguments);
 }
 
 }  // namespace
 
 void add_import(CommandLine& line) {
-  auto command = line.command("import", "read a network or a node from the files that its owner has");
+  auto command =
+      line.command("import", "read a network, a node or a training recipe from the files that its owner has");
   auto arguments = std::make_shared<ImportArguments>();
-  command.option("what", arguments->what, "network").required();
+  command.option("what", arguments->what, "network or recipe").required();
   command
-      .option("file", arguments->file,
-              "a network: ibnetdiscover, Slurm topology.conf or .yaml, GraphML, CSV of edges, ASTRA-sim yml, SimAI, "
-              "Lockstep's YAML; or a node: NCCL topology XML, nvidia-smi topo -m")
+      .option(
+          "file", arguments->file,
+          "a network: ibnetdiscover, Slurm topology.conf or .yaml, GraphML, CSV of edges, ASTRA-sim yml, SimAI, "
+          "Lockstep's YAML; a node: NCCL topology XML, nvidia-smi topo -m; or a recipe: arguments of Megatron-LM in a "
+          "script, YAML of Megatron or MaxText, TOML of torchtitan, JSON of DeepSpeed")
       .required();
   command.option("--out", arguments->out,
                  "write the network as a YAML file of switches, hosts and links, or a node without NVLink as the YAML "
-                 "of a scenario's node");
+                 "of a scenario's node; of a recipe, the scenario");
   command.option("--chip", arguments->chip, "the kind of a node's GPUs, by its catalog name, for --out");
   command.option("--nic", arguments->nic, "the rate of a node's NICs, where its file does not say it, for --out");
   command.option("--json", arguments->json, "write everything as JSON to a file, or to stdout with -");
-  command.footer("Example:\n  lockstep import network ibnetdiscover.out --out graph.yaml");
+  add_recipe_options(command, arguments->recipe);
+  command.footer(
+      "Examples:\n  lockstep import network ibnetdiscover.out --out graph.yaml\n  lockstep import recipe pretrain.sh "
+      "--cluster h100:64 --out mine.yaml");
   command.callback([arguments] { run_import(*arguments); });
 }
 

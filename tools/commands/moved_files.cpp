@@ -53,6 +53,7 @@ void move_files(YamlView& root, const scenario::Scenario& scenario, const GivenS
       move_if_there(placement["free"], "cluster.placement.free");
     }
   }
+  if (const auto routing = root["routing"]; routing.is_map()) move(routing["loads"], "routing.loads");
   if (const auto pipeline = root["pipeline"]; pipeline.is_map() && !scenario.pipeline.file.empty())
     move(pipeline["schedule"], "pipeline.schedule");
 }

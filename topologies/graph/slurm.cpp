@@ -123,10 +123,14 @@ void add_slurm_tree(const std::vector<SlurmSwitch>& switches, NetworkBuilder& bu
   for (const SlurmSwitch& one : switches) {
     const auto id = builder.add_switch(one.name, one.place);
     if (id) ids.push_back(*id);
-    if (one.switches.empty() && one.hosts.empty())
-      builder.problem(one.place, "", "nothing is below the switch '" + one.name + "'", "Nodes or Switches");
   }
   Tree tree(switches, builder);
+  const bool lacks_switches = !builder.problems().empty();
+  for (const SlurmSwitch& one : switches) {
+    const bool is_cut_off = lacks_switches && &one == &switches.back();  // told as the switches that are missing
+    if (one.switches.empty() && one.hosts.empty() && !is_cut_off)
+      builder.problem(one.place, "", "nothing is below the switch '" + one.name + "'", "Nodes or Switches");
+  }
   if (!builder.problems().empty()) return;
   const auto order = tree.from_leaves();
   if (order.size() < switches.size()) {

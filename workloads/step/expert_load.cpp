@@ -14,6 +14,7 @@ double uniform(std::mt19937_64& random) { return (static_cast<double>(random() >
 }  // namespace
 
 double ExpertLoad::fullest(std::int64_t layer, std::int64_t microbatch) const {
+  if (!counted.empty()) return counted[static_cast<std::size_t>(layer)];
   if (variation <= 0 || ranks <= 1) return 1.0;
   std::seed_seq seeds{seed, seed >> 32, static_cast<std::uint64_t>(layer), static_cast<std::uint64_t>(microbatch)};
   std::mt19937_64 random(seeds);
@@ -31,6 +32,18 @@ double ExpertLoad::fullest(std::int64_t layer, std::int64_t microbatch) const {
     most = std::max(most, own);
   }
   return most / sum * static_cast<double>(ranks);
+}
+
+double fullest_of(const std::vector<double>& tokens, std::int64_t ranks) {
+  const auto each = tokens.size() / static_cast<std::size_t>(ranks);
+  double sum = 0, most = 0;
+  for (std::size_t first = 0; first < tokens.size(); first += each) {
+    double own = 0;
+    for (std::size_t expert = first; expert < first + each; ++expert) own += tokens[expert];
+    sum += own;
+    most = std::max(most, own);
+  }
+  return sum > 0 ? most / sum * static_cast<double>(ranks) : 1;
 }
 
 }  // namespace lockstep::workloads

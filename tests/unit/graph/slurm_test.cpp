@@ -85,6 +85,8 @@ TEST(Slurm, OneLineForEachMistake) {
           "file may be cut off"));
   EXPECT_THAT(refusals("SwitchName=s1 Switches=leaf[1-90]\n"),
               ElementsAre(HasSubstr("'leaf1', 'leaf2', 'leaf3' and 87 more are not switches of this file")));
+  EXPECT_THAT(refusals("SwitchName=core Switches=leaf[1-2]\nSwitchName=leaf1\n"),
+              ElementsAre(HasSubstr("net:1:1: Switches: 'leaf2' is not a switch of this file")));
   EXPECT_THAT(
       refusals("SwitchName=s1 Nodes=login1,gpu1,gp"),
       ElementsAre("net:1:1: the file ends in 'gp' without the end of a line; expected a line's end after the last "

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include <cmath>
 
 namespace lockstep {
@@ -31,6 +33,21 @@ TEST(ExpertLoadTest, TheFullestRankIsAnExtremeOfTheDistribution) {
     for (int i = 0; i < draws; ++i) sum += load.fullest(i, 0) - 1;
     EXPECT_NEAR(sum / draws, 0.02 / 2 * maximum, 0.0004) << ranks;
   }
+}
+
+// 8 experts on 4 ranks, two each in their order: 1 + 1, 1 + 1, 1 + 1 and 1 + 5 of 12 tokens; the fullest rank has 6, the
+// mean is 3.
+TEST(ExpertLoadTest, CountedTokensAreThoseOfTheFullestRank) {
+  const std::vector<double> tokens{1, 1, 1, 1, 1, 1, 1, 5};
+  EXPECT_DOUBLE_EQ(workloads::fullest_of(tokens, 4), 2);
+  EXPECT_DOUBLE_EQ(workloads::fullest_of(tokens, 1), 1);
+  EXPECT_DOUBLE_EQ(workloads::fullest_of(tokens, 8), 5 / 1.5);
+  EXPECT_DOUBLE_EQ(workloads::fullest_of(std::vector<double>(8, 0.0), 4), 1);
+  workloads::ExpertLoad load{0, 1, 8, 4};
+  EXPECT_FALSE(load.varies());
+  load.counted = {1, 2};
+  EXPECT_TRUE(load.varies());
+  EXPECT_EQ(load.fullest(1, 7), 2);
 }
 
 }  // namespace

@@ -1,0 +1,88 @@
+// The key `routing`: how tokens come to experts.
+#include <map>
+#include <set>
+
+#include "sim/core/csv_table.hpp"
+#include "sim/core/quantity_text.hpp"
+#include "sim/scenario/reading_private.hpp"
+
+namespace lockstep::scenario {
+namespace {
+
+/// A column's number of at least 0; nothing, with a problem, for anything else.
+std::optional<std::int64_t> number_from_0(const CsvRow& row, const char* column, std::int64_t most) {
+  const auto text = row.text(column);
+  const bool digits = !text.empty() && text.size() <= 15 && text.find_first_not_of("0123456789") == std::string::npos;
+  if (digits && std::stoll(text) <= most) return std::stoll(text);
+  row.problem(column, "'" + text + "' is no whole number from 0 to " + std::to_string(most), "such a number");
+  return std::nullopt;
+}
+
+/// Counted tokens: a line for each expert, with its layer where layers differ. Experts without a line got none.
+std::vector<std::vector<double>> read_loads(const std::filesystem::path& file, std::int64_t experts,
+                                            Problems& problems) {
+  const auto before = problems.size();
+  const CsvTable table(file, problems);
+  if (problems.size() > before || !table.require({"expert", "tokens"})) return {};
+  std::map<std::int64_t, std::vector<double>> by_layer;
+  std::set<std::pair<std::int64_t, std::int64_t>> told;
+  for (const auto& row : table.rows()) {
+    const auto expert = number_from_0(row, "expert", experts - 1);
+    const auto tokens = number_from_0(row, "tokens", 1'000'000'000'000);
+    const auto layer = table.has("layer") ? number_from_0(row, "layer", 1'000'000) : std::optional<std::int64_t>(0);
+    if (!expert || !tokens || !layer) continue;
+    if (!told.emplace(*layer, *expert).second)
+      row.problem("expert", "expert " + std::to_string(*expert) + " of this layer is told twice", "a line for each");
+    auto& loads = by_layer.try_emplace(*layer, static_cast<std::size_t>(experts), 0.0).first->second;
+    loads[static_cast<std::size_t>(*expert)] = static_cast<double>(*tokens);
+  }
+  std::vector<std::vector<double>> rows;
+  for (auto& [layer, loads] : by_layer) rows.push_back(std::move(loads));
+  if (rows.empty() && problems.size() == before)
+    problems.add({{file.string(), 0, 0}, "", "has no lines", "a line for each expert"});
+  return rows;
+}
+
+void read_given_loads(const YamlView& view, const std::filesystem::path& folder, Scenario& scenario,
+                      Problems& problems) {
+  if (!expect_value(view, "the path of a CSV file with the columns expert and tokens")) return;
+  const auto file = folder / view.text();
+  std::error_code unreadable;
+  if (!std::filesystem::is_regular_file(file, unreadable))
+    return view.problem("there is no file '" + view.text() + "'",
+                        "the path of a CSV file with the columns expert and tokens, seen from the scenario's folder");
+  if (scenario.model.experts) scenario.routing.loads = read_loads(file, scenario.model.experts->count, problems);
+}
+
+}  // namespace
+
+void read_routing(const YamlView& view, const std::filesystem::path& folder, KeyReader& keys, Scenario& scenario,
+                  Problems& problems) {
+  if (!view.exists() || !view.expect_map("{variation: 0.3, seed: 1} or {capacity_factor: 1.25}")) return;
+  if (!scenario.model.experts && !scenario.model.name.empty())
+    view.problem("the model has no experts", "routing only with a mixture of experts");
+  auto& routing = scenario.routing;
+  const auto capacity = keys.optional(view, "capacity_factor");
+  const auto variation = keys.optional(view, "variation");
+  const auto loads = keys.optional(view, "loads");
+  const auto seed = keys.optional(view, "seed");
+  if (capacity.exists()) routing.capacity_factor = capacity.number(0.01, 1000);
+  if (variation.exists()) routing.variation = variation.number(0, 100);
+  if (seed.exists()) routing.seed = static_cast<std::uint64_t>(seed.integer(0, 1'000'000'000));
+  if (loads.exists()) read_given_loads(loads, folder, scenario, problems);
+  const auto dispatch = keys.optional(view, "dispatch");
+  if (dispatch.exists() && dispatch.choice({"16-bit", "8-bit"}) == 1) scenario.derive.dispatch_element = Bytes(1);
+  const auto slots = keys.optional(view, "slots");
+  scenario.derive.counted_slots = !capacity.exists();
+  scenario.derive.one_hot_slots = slots.exists() && slots.choice({"by index", "by mask"}) == 1;
+  if (scenario.derive.one_hot_slots && !capacity.exists())
+    slots.problem("masks need the same number of slots for every expert", "a capacity_factor");
+  if (capacity.exists() && variation.exists())
+    variation.problem("cannot be given with a capacity factor",
+                      "one of the two: with a capacity every expert computes the same number of slots");
+  if (loads.exists() && (capacity.exists() || variation.exists()))
+    loads.problem("cannot be given with a capacity factor or a variation", "counted loads alone");
+  view.refuse_unknown_keys();
+}
+
+}  // namespace lockstep::scenario
