@@ -228,7 +228,9 @@ class Search {
   /// After an interrupt before any plan was known to fit.
   void find_another() {
     for (const auto& branch : std::exchange(open_, {})) queue_.push(branch);
-    find_good_plan();
+    const auto root = queue_.top();
+    queue_.pop();
+    find_good_plan(root, {});
     confirm_fastest();
   }
 
