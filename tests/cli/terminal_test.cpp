@@ -59,6 +59,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Wide{"schedules", {"list", "schedules"}},
                     Wide{"comparison",
                          {"schedule", "1f1b", "zb-h1", "dualpipe", "--stages", "4", "--microbatches", "8"}},
+                    Wide{"replay",
+                         {"replay", LOCKSTEP_SCENARIOS "/../traces/kineto_rank0.json",
+                          LOCKSTEP_SCENARIOS "/../traces/kineto_rank1.json", "--cluster", "dgx-h100:1"}},
                     Wide{"roofline", {"roofline", LOCKSTEP_SCENARIOS "/small.yaml"}},
                     Wide{"collective", {"collective", "all_reduce", "--cluster", "dgx-h100:2", "--group", "gpu+node"}}),
     [](const auto& wide) { return wide.param.name; });

@@ -7,8 +7,8 @@
 #include "tools/output/results/error_band_text.hpp"
 #include "tools/output/results/expected_bubble.hpp"
 #include "tools/output/results/link_load_text.hpp"
-#include "tools/output/results/scenario_notes.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
+#include "tools/output/results/scenario_notes.hpp"
 
 namespace lockstep::output {
 namespace {

@@ -98,8 +98,8 @@ TEST(SummaryTest, SharesOfTheCriticalRank) {
     shares += std::stod(cells[2]);
   }
   EXPECT_NEAR(shares, 100, 0.15) << "each is rounded to a tenth";
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("rank 0 (and 63 like it) spends"), HasSubstr("64 tpu-v5p"), Not(HasSubstr("pipeline ")), Not(HasSubstr("bubble"))));
+  EXPECT_THAT(text, AllOf(HasSubstr("rank 0 (and 63 like it) spends"), HasSubstr("64 tpu-v5p"),
+                          Not(HasSubstr("pipeline ")), Not(HasSubstr("bubble"))));
 }
 
 TEST(SummaryTest, MemoryThatDoesNotFitIsSaid) {
