@@ -35,8 +35,8 @@ TEST(ExpertLoadTest, TheFullestRankIsAnExtremeOfTheDistribution) {
   }
 }
 
-// 8 experts on 4 ranks, two each in their order: 1 + 1, 1 + 1, 1 + 1 and 1 + 5 of 12 tokens; the fullest rank has 6, the
-// mean is 3.
+// 8 experts on 4 ranks, two each in their order: 1 + 1, 1 + 1, 1 + 1 and 1 + 5 of 12 tokens; the fullest rank has 6,
+// the mean is 3.
 TEST(ExpertLoadTest, CountedTokensAreThoseOfTheFullestRank) {
   const std::vector<double> tokens{1, 1, 1, 1, 1, 1, 1, 5};
   EXPECT_DOUBLE_EQ(workloads::fullest_of(tokens, 4), 2);
