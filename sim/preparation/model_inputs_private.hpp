@@ -32,8 +32,8 @@ inline auto fields(const scenario::TrainingSpec& of) {
   return std::tie(precision, gather, copies, causal, recompute_layers, flat_zero_shards, matrix_owners);
 }
 inline auto fields(const scenario::RoutingSpec& of) {
-  const auto& [capacity_factor, variation, seed] = of;
-  return std::tie(capacity_factor, variation, seed);
+  const auto& [capacity_factor, variation, loads, seed] = of;
+  return std::tie(capacity_factor, variation, loads, seed);
 }
 inline auto fields(const workloads::DerivePolicy& of) {
   const auto& [activation_element, weight_element, gradient_element, causal, regather_weights, share_activation_gathers,

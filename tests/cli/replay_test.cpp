@@ -288,5 +288,16 @@ TEST_F(Replay, GraphsOfOneStepInAFolder) {
   EXPECT_THAT(refused.errors, testing::HasSubstr("--chakra: the folder has a graph of another step, small."));
 }
 
+// Sizes that no trace can tell are refused with the reason and with the way that leads there.
+TEST_F(Replay, OtherSplitsAreRefusedWithTheReason) {
+  for (const char* option : {"--tensor", "--context", "--pipeline"}) {
+    const auto done = run({"replay", "trace.json", option, "2"});
+    EXPECT_EQ(done.exit_code, 2);
+    EXPECT_THAT(done.errors, testing::HasSubstr(std::string(option) + ": "));
+    EXPECT_THAT(done.errors,
+                testing::HasSubstr("recorded; expected --data, or --scenario and a plan of that scenario\n"));
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::test

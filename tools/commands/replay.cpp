@@ -28,6 +28,7 @@ struct ReplayArguments {
   std::string cluster, groups, collectives, longest_pause, json, out, against, scenario;
   std::vector<std::string> said;
   std::optional<std::int32_t> data;
+  std::optional<std::int32_t> tensor, pipeline, context;  ///< refused with the reason
   std::optional<double> clock;
 };
 
@@ -44,8 +45,21 @@ void give(const ReplayArguments& arguments, const std::string& text, const std::
   output::print(arguments.json == "-" ? json : output::fitted(text));
 }
 
+/// What a trace cannot tell of other sizes.
+void refuse_other_splits(const ReplayArguments& arguments) {
+  const std::string expected = "--data, or --scenario and a plan of that scenario";
+  if (arguments.tensor)
+    refuse_option("--tensor", "every product would have another shape, whose time nobody recorded", expected);
+  if (arguments.context)
+    refuse_option("--context", "attention would see other pieces of a sequence, whose time nobody recorded", expected);
+  if (arguments.pipeline)
+    refuse_option("--pipeline", "ranks would hold other layers and pass in another order, which nobody recorded",
+                  expected);
+}
+
 /// Options that the rest of the command line leaves without effect.
 void refuse_idle_options(const ReplayArguments& arguments) {
+  refuse_other_splits(arguments);
   if (arguments.scenario.empty() && !arguments.said.empty())
     refuse_option("--set", "there is no scenario to write", "--scenario");
   if (!arguments.scenario.empty() && arguments.cluster.empty())
@@ -159,6 +173,9 @@ void add_replay(CommandLine& line, spdlog::logger& log) {
                  "take what was recorded");
   command.option("--data", arguments->data, "another number of data-parallel ranks (of a trace of one rank)")
       .between(1, workloads::most_recorded_ranks);
+  command.option("--tensor", arguments->tensor, "refused: kernels of another shape were not recorded");
+  command.option("--context", arguments->context, "refused: likewise");
+  command.option("--pipeline", arguments->pipeline, "refused: ranks that hold other layers were not recorded");
   command.option("--clock", arguments->clock, "kernels run so many times as fast").between(0.01, 100.0);
   command.option("--groups", arguments->groups,
                  "JSON file with the ranks of groups that the traces only name: {\"0\": [0, 1]}; of a folder its "
