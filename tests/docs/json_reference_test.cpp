@@ -47,7 +47,9 @@ const std::vector<Documented> documented{
     {"compare", {"lockstep compare " + small + "tests/data/scenarios/small_two_matmul.yaml"}},
     {"plan",
      {"lockstep plan --set 'search={tensor: 8, pipeline: 4}' " + hashed, "lockstep plan --limit 0.001 " + small,
-      "lockstep plan --set 'search={tensor: 8, pipeline: 1}' " + nodes}},
+      "lockstep plan --set 'search={tensor: 8, pipeline: 1}' " + nodes,
+      "lockstep plan --set 'search={tensor: 8, pipeline: 1}' --out $TMP/plan " + nodes +
+          "--json $TMP/all.json >$TMP/text && cat $TMP/plan/plan.json #"}},  // its document is that file
     {"plan --chips",
      {"lockstep plan --chips 16..64 --tokens 1e12 --price 2 --set 'search={tensor: 8, pipeline: 1}'"
       " --set batch.sequences=4 " +

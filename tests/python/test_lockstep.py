@@ -96,6 +96,9 @@ class Passing(unittest.TestCase):
         larger = lockstep.run(found.best, set={"batch": {"sequences": 128, "sequence_length": 512}})
         self.assertGreater(larger.step_time_s, found.best.step_time_s)
 
+    def test_a_search_may_find_nothing(self):
+        self.assertEqual(lockstep.plan(SMALL, set={"search.memory": "1 MB"}).plans, [])
+
     def test_a_model_needs_no_file(self):
         found = lockstep.plan("llama-3-8b", cluster="h100:1", batch_tokens="512k", sequence_length=8192)
         self.assertAlmostEqual(lockstep.run(found).step_time_s, found.best.step_time_s, delta=1e-9)

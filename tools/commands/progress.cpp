@@ -1,3 +1,4 @@
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -7,6 +8,18 @@
 #include "tools/commands/commands.hpp"
 
 namespace lockstep::commands {
+
+namespace {
+
+/// Letters of a stage that leave room for the share: a line that the terminal breaks could not be drawn over.
+std::size_t room_of_a_stage() {
+  constexpr std::size_t usual = 80, share = 7;
+  ::winsize size{};
+  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > share;
+  return (known ? size.ws_col : usual) - share;
+}
+
+}  // namespace
 
 std::function<void(std::string_view, double)> progress_line() {
   if (::isatty(STDERR_FILENO) == 0) return {};
@@ -26,7 +39,8 @@ std::function<void(std::string_view, double)> progress_line() {
       return;
     state->drawn = now;
     state->visible = true;
-    std::fprintf(stderr, "\r%.*s %3.0f %%\033[K", static_cast<int>(stage.size()), stage.data(), fraction * 100);
+    const auto shown = stage.substr(0, room_of_a_stage());
+    std::fprintf(stderr, "\r%.*s %3.0f %%\033[K", static_cast<int>(shown.size()), shown.data(), fraction * 100);
   };
 }
 
