@@ -9,7 +9,11 @@ void read_schedule(const YamlView& view, const YamlView& placement, PipelineSpec
   pipeline.schedule = text;
   std::vector<std::string> names;
   for (const workloads::Schedule& known : workloads::schedules()) names.emplace_back(known.name);
-  if (workloads::find_schedule(text) == nullptr)
+  const auto* schedule = workloads::find_schedule(text);
+  if (schedule != nullptr && schedule->takes_slices)
+    view.problem("schedule " + text + " passes slices of sequences, which steps do not have yet",
+                 "a schedule of whole microbatches, such as 1f1b");
+  if (schedule == nullptr)
     view.problem("'" + text + "' is not a schedule", catalog_name(text, names, "a CSV file with an order"));
   if (placement.exists())
     placement.problem("schedule " + text + " has its own placement", "placement only with a CSV file");

@@ -34,7 +34,8 @@ void schedules(const YamlView& view, std::vector<std::string>& into) {
   if (!view.exists()) return;
   std::vector<std::string> names;
   for (const workloads::Schedule& known : lockstep::workloads::schedules()) {
-    if (!known.chooses_by_time) names.emplace_back(known.name);  // an automatic order follows the times of each plan
+    // An automatic order follows the times of each plan; steps of slices cannot be had yet.
+    if (!known.chooses_by_time && !known.takes_slices) names.emplace_back(known.name);
   }
   into.clear();
   for (const auto& item : values_of(view)) {
@@ -42,7 +43,8 @@ void schedules(const YamlView& view, std::vector<std::string>& into) {
     if (std::find(names.begin(), names.end(), into.back()) != names.end()) continue;
     const auto near = did_you_mean(into.back(), names);
     item.problem("schedule `" + into.back() + "` is not known to a search",
-                 "a name of `lockstep schedule --list` that is not automatic" + (near.empty() ? "" : "; " + near));
+                 "a name of `lockstep schedule --list` that is neither automatic nor sliced" +
+                     (near.empty() ? "" : "; " + near));
   }
 }
 
