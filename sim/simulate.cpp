@@ -139,6 +139,29 @@ metrics::Metrics measure_step(const scenario::Scenario& scenario, const preparat
   return metrics;
 }
 
+namespace {
+
+/// All that the pieces of a long step's ranks tell; they fill as much memory as the step's timeline.
+void measure_pieces(const preparation::PreparedStep& preparation, const program::Program& program,
+                    const timeline::Timeline& timeline, bool explained, metrics::Metrics& metrics) {
+  std::vector<metrics::RankPieces> lanes;
+  for (const auto lane : metrics::last_rank_of_stages(program, timeline)) lanes.emplace_back(program, timeline, lane);
+  auto idle = metrics::idle_of(preparation.step, preparation.pipeline, program, timeline, lanes);
+  for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
+    const auto& lane = lanes[stage];
+    metrics.stages.push_back({static_cast<std::int32_t>(stage),
+                              lane.rank,
+                              metrics::breakdown_of(timeline, lane),
+                              std::move(idle[stage]),
+                              {}});
+  }
+  if (explained)
+    metrics.communication = metrics::communication_of(preparation.step, program, timeline,
+                                                      lanes[position_of(program.stage_of_rank[metrics.critical_rank])]);
+}
+
+}  // namespace
+
 metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation,
                          const program::Program& program, const timeline::Timeline& timeline, bool explained) {
   const auto& step = preparation.step;
@@ -149,15 +172,11 @@ metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::
   metrics.executed_flops =
       of_a_rank_of_each_stage * (static_cast<double>(metrics.chips) / static_cast<double>(step.held.size()));
   metrics.critical_rank = metrics::critical_rank(timeline);
-  std::vector<metrics::RankPieces> lanes;
-  for (const auto lane : metrics::last_rank_of_stages(program, timeline)) lanes.emplace_back(program, timeline, lane);
-  const auto idle = metrics::idle_of(step, preparation.pipeline, program, timeline, lanes);
-  metrics::StepMemory memory(step, program, timeline);
-  for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
-    const auto& lane = lanes[stage];
-    metrics.stages.push_back(
-        {static_cast<std::int32_t>(stage), lane.rank, metrics::breakdown_of(timeline, lane), idle[stage],
-         memory.of(lane.rank, least_memory(preparation, program, program.stage_of_rank[lane.rank]))});
+  measure_pieces(preparation, program, timeline, explained, metrics);
+  {
+    metrics::StepMemory memory(step, program, timeline);
+    for (auto& stage : metrics.stages)
+      stage.memory = memory.of(stage.rank, least_memory(preparation, program, program.stage_of_rank[stage.rank]));
   }
   // The critical rank is the last of its stage. Of equal peaks its own counts.
   const auto stage_of_critical = position_of(program.stage_of_rank[metrics.critical_rank]);
@@ -167,9 +186,7 @@ metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::
   for (const auto& stage : metrics.stages) {
     if (is_fuller(stage.memory, metrics.memory)) metrics.memory = stage.memory;
   }
-  if (!explained) return metrics;
-  metrics.communication = metrics::communication_of(step, program, timeline, lanes[stage_of_critical]);
-  metrics.critical_path = metrics::critical_path_of(step, program, timeline);
+  if (explained) metrics.critical_path = metrics::critical_path_of(step, program, timeline);
   return metrics;
 }
 

@@ -75,6 +75,7 @@ int main(int argc, char** argv) {
   lockstep::commands::add_calibrate(line, log);
   lockstep::commands::add_init(line, log);
   lockstep::commands::add_list(line);
+  lockstep::commands::add_schema(line);
   lockstep::commands::add_completion(line);
   lockstep::commands::add_manual(line, LOCKSTEP_VERSION);
   try {

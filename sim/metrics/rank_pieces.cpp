@@ -39,6 +39,7 @@ RankPieces::RankPieces(const program::Program& program, const timeline::Timeline
   }
   const double end = timeline.simulated_makespan().value();
   if (end > now) pieces.push_back({now, end - now, false, -1});
+  pieces.shrink_to_fit();
 }
 
 }  // namespace lockstep::metrics

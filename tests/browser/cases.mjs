@@ -250,6 +250,70 @@ const cases = {
     });
   },
 
+  // A drag along the times sums up what lies between: over the whole step, compute adds up to what result.json says.
+  async ranges_are_summed_up() {
+    made("run", scenario("small.yaml"));
+    const result = JSON.parse(readFileSync(join(folder, "result.json"), "utf8"));
+    await looking({}, async (page) => {
+      const rowsOf = () => [...document.querySelectorAll(".totals tbody tr")].map((row) => [...row.children].map((cell) => cell.querySelector("data")?.value ?? cell.textContent));
+      await page.ask(() => document.querySelector("canvas.timeline").focus());
+      await page.key("t");
+      const all = await page.ask(rowsOf);
+      const computing = all.filter(([lane]) => lane.endsWith("compute")).reduce((sum, row) => sum + Number(row[3]), 0);
+      assert.ok(Math.abs(computing - result.breakdown.compute_s) < 1e-6 * result.breakdown.compute_s + 1e-7, `${computing} of ${result.breakdown.compute_s}`);
+      // The middle half, by the mouse.
+      const box = await page.ask(() => { const { left, top, right } = document.querySelector("canvas.timeline").getBoundingClientRect(); return { left: left + 168, top, right }; });
+      const at = (share) => box.left + share * (box.right - box.left);
+      await page.mouse("mousePressed", at(0.25), box.top + 8, { button: "left", buttons: 1, clickCount: 1 });
+      for (const share of [0.4, 0.6, 0.75]) await page.mouse("mouseMoved", at(share), box.top + 8, { button: "left", buttons: 1 });
+      await page.mouse("mouseReleased", at(0.75), box.top + 8, { button: "left", clickCount: 1 });
+      const half = await page.ask(rowsOf);
+      const sum = (rows) => rows.reduce((total, row) => total + Number(row[3]), 0);
+      assert.ok(half.length > 3 && sum(half) < 0.8 * sum(all) && sum(half) > 0.2 * sum(all));
+      // A click on a column's name orders the rows, a second one the other way.
+      const press = () => document.querySelectorAll(".totals th button")[2].click();
+      await page.ask(press);
+      const counts = (await page.ask(rowsOf)).map((row) => Number(row[2]));
+      assert.deepEqual(counts, [...counts].sort((a, b) => b - a));
+      await page.ask(press);
+      assert.deepEqual((await page.ask(rowsOf)).map((row) => Number(row[2])), [...counts].sort((a, b) => a - b));
+      await page.key("Escape");
+    });
+  },
+
+  // What a click tells stands on the screen beside the span, also where stages fill it.
+  async details_stay_on_the_screen() {
+    made("run", scenario("pipeline_alike.yaml"));
+    await looking({ width: 1280, height: 720 }, async (page) => {
+      await page.ask(() => document.querySelector("canvas.timeline").focus());
+      await page.key("]");
+      const [top, bottom, high] = await page.ask(() => { const box = document.querySelector(".details h3").getBoundingClientRect(); return [box.top, box.bottom, innerHeight]; });
+      assert.ok(top >= 0 && bottom <= high, `details from ${top} to ${bottom} on a screen of ${high}`);
+      await page.picture(join(folder, "page.png"), false);
+    });
+  },
+
+  // The saved picture is well formed, holds every lane, and its spans lie inside.
+  async the_timeline_is_saved() {
+    made("run", scenario("small.yaml"));
+    await looking({}, async (page) => {
+      const text = await page.ask(() => new Promise((resolve) => {
+        const make = URL.createObjectURL;
+        URL.createObjectURL = (blob) => { blob.text().then(resolve); return make(blob); };
+        [...document.querySelectorAll("button")].find((node) => node.textContent === "SVG").click();
+      }));
+      writeFileSync(join(folder, "timeline.svg"), text);
+      const faults = await page.ask((svg) => {
+        const drawn = new DOMParser().parseFromString(svg, "image/svg+xml");
+        if (drawn.querySelector("parsererror")) return ["not well formed"];
+        const wide = Number(drawn.documentElement.getAttribute("width"));
+        const spans = [...drawn.querySelectorAll("rect")].filter((rect) => rect.querySelector("title"));
+        return [spans.length > 20 ? "" : `${spans.length} spans`, spans.every((rect) => Number(rect.getAttribute("x")) >= 168 && Number(rect.getAttribute("x")) + Number(rect.getAttribute("width")) <= wide + 0.5) ? "" : "outside"];
+      }, text);
+      assert.deepEqual(faults, ["", ""]);
+    });
+  },
+
   async keys_alone_are_enough() {
     made("run", scenario("small.yaml"));
     await looking({}, async (page) => {

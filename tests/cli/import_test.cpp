@@ -1,4 +1,4 @@
-// lockstep import network.
+// lockstep import.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -134,7 +134,36 @@ TEST_F(ImportCommand, RefusesInOneLineAndWritesNothing) {
             "--chip: is for the node that --out writes; expected --out too\n");
   EXPECT_THAT(files_in("."), ElementsAre("parts.conf"));
   EXPECT_THAT(run({"import", "cluster", "parts.conf"}).errors,
-              HasSubstr("'cluster' cannot be imported; expected network"));
+              HasSubstr("'cluster' cannot be imported; expected network or recipe"));
+}
+
+const std::string recipe = LOCKSTEP_SCENARIOS "/../recipes/megatron/mixtral_8x7b.sh";
+
+// 32 chips are pipeline 4 x expert 8. What is written with --out is what is printed without, and check takes it.
+TEST_F(ImportCommand, WritesTheScenarioOfARecipe) {
+  const auto printed = good({"import", "recipe", recipe, "--cluster", "h100:4"});
+  EXPECT_THAT(printed, HasSubstr("  pipeline: 4  # --pipeline-model-parallel-size, line "));
+  EXPECT_THAT(good({"import", "recipe", recipe, "--cluster", "h100:4", "--out", "mine.yaml"}),
+              HasSubstr("--moe-token-dispatcher-type alltoall, line "));
+  EXPECT_EQ(content("mine.yaml"), printed);
+  EXPECT_THAT(good({"check", "mine.yaml"}), HasSubstr("mine.yaml: ok; memory peak "));
+}
+
+TEST_F(ImportCommand, JsonOfARecipe) {
+  const auto all = json({"import", "recipe", recipe, "--cluster", "h100:4", "--set", "batch.sequences=512"});
+  EXPECT_THAT(keys_of(all),
+              IsSupersetOf(Words{"file_format", "scenario", "lines", "without_counterpart", "without_influence"}));
+  EXPECT_THAT(all["scenario"].get<std::string>(), HasSubstr("sequences: 512  # --set"));
+  EXPECT_GT(all["without_influence"], 0);
+}
+
+TEST_F(ImportCommand, RefusesOptionsOfTheOther) {
+  EXPECT_THAT(run({"import", "recipe", recipe, "--cluster", "h100:4", "--nic", "400 Gbps"}).errors,
+              HasSubstr("--nic: does not belong to a recipe; expected no --nic"));
+  EXPECT_THAT(run({"import", "network", files + "small.csv", "--cluster", "h100:4"}).errors,
+              HasSubstr("--cluster: does not belong to a network; expected no --cluster"));
+  EXPECT_THAT(run({"import", "recipe", recipe}).errors, HasSubstr("--cluster: is missing"));
+  EXPECT_THAT(run({"import", "recipe", recipe, "--cluster", "h100:3"}).errors, HasSubstr("mixtral_8x7b.sh:"));
 }
 
 }  // namespace

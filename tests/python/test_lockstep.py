@@ -122,6 +122,42 @@ class Passing(unittest.TestCase):
             self.assertEqual(first.to_dict(), again.to_dict())
 
 
+class Values(unittest.TestCase):
+    """What users have in hand is taken: numbers of numpy, paths, whole floats; what cannot be is told by name."""
+
+    def test_numbers_and_paths(self):
+        class Numpy:  # as numpy's scalars
+            def item(self):
+                return 128
+
+        expected = lockstep.run(DICT, set={"batch.sequences": 128}).step_time_s
+        for value in (Numpy(), 128.0):
+            self.assertEqual(lockstep.run(DICT, set={"batch.sequences": value}).step_time_s, expected)
+        with self.assertRaisesRegex(TypeError, "cannot hold"):
+            lockstep.run({**DICT, "batch": object()})
+
+    def test_a_name_is_no_option(self):
+        for name in ("--help", "-h", "--out=/tmp/x"):
+            with self.assertRaises(lockstep.ScenarioError):
+                lockstep.run(name)
+
+    def test_results_can_be_pickled(self):
+        import pickle
+
+        step = lockstep.run(DICT)
+        self.assertEqual(pickle.loads(pickle.dumps(step)).to_dict(), step.to_dict())
+
+    def test_one_scenario_is_no_list(self):
+        with self.assertRaises(TypeError):
+            lockstep.compare(SMALL)
+
+    def test_temporary_files_are_not_shown(self):
+        self.assertEqual(lockstep.check(DICT).scenario, "scenario.yaml")
+        refused = lockstep.sweep(DICT, grid={"parallel.data": [63]}).points[0]
+        self.assertEqual(refused.status, "refused")
+        self.assertNotIn(tempfile.gettempdir(), refused.error)
+
+
 class Mistakes(unittest.TestCase):
     """All problems at once, each with its place."""
 
@@ -142,6 +178,9 @@ class Mistakes(unittest.TestCase):
         self.assertEqual(str(whole), "a.yaml:3:5: mesh.tensor: 'q' is no axis; expected x, y or z")
         self.assertEqual(problem_of("none.yaml: no such file").file, "none.yaml")
         self.assertEqual(problem_of("--group: too small; expected 2").key, "--group")
+        replaced = problem_of("--set batch.foo: unknown key; expected one of sequences, microbatches")
+        self.assertEqual((replaced.key, replaced.file, replaced.message), ("batch.foo", None, "unknown key"))
+        self.assertEqual(problem_of("--set mesh: mesh: is null; expected a map").message, "is null")
 
     def test_there_must_be_a_program(self):
         kept = os.environ["LOCKSTEP"]
@@ -151,6 +190,38 @@ class Mistakes(unittest.TestCase):
                 lockstep.run(SMALL)
         finally:
             os.environ["LOCKSTEP"] = kept
+
+
+class Schema(unittest.TestCase):
+    """`lockstep schema` takes every scenario of the tree and refuses keys and words that there are not."""
+
+    def setUp(self):
+        try:
+            import jsonschema
+            import yaml
+        except ImportError:
+            self.skipTest("jsonschema or yaml is not installed")
+        done = subprocess.run([os.environ["LOCKSTEP"], "schema"], capture_output=True, check=True)
+        self.check = jsonschema.Draft202012Validator(json.loads(done.stdout)).iter_errors
+        self.load = yaml.safe_load
+
+    def problems(self, scenario):
+        return [error.message for error in self.check(scenario)]
+
+    def test_it_takes_what_the_program_takes(self):
+        for file in sorted((ROOT / "scenarios").rglob("*.yaml")):
+            with self.subTest(file=str(file)):
+                scenario = self.load(file.read_text())
+                scenario.pop("sweep", None)
+                self.assertEqual(self.problems(scenario), [])
+
+    def test_it_refuses_unknown_keys_and_words(self):
+        scenario = {"format": 1, **DICT}
+        self.assertEqual(self.problems(scenario), [])
+        self.assertTrue(self.problems({**scenario, "bacth": {}}))
+        self.assertTrue(self.problems({**scenario, "parallel": {"dta": 64}}))
+        self.assertTrue(self.problems({**scenario, "training": {"optimizer": "adma"}}))
+        self.assertTrue(self.problems({**scenario, "batch": {"sequences": "many"}}))
 
 
 class Shown(unittest.TestCase):

@@ -13,8 +13,9 @@ set_target_properties(lockstep_simgrid lockstep_http PROPERTIES INSTALL_RPATH "$
 
 set(shell_files ${PROJECT_BINARY_DIR}/shell_files)
 file(MAKE_DIRECTORY ${shell_files})
-add_custom_command(OUTPUT ${shell_files}/lockstep.1 ${shell_files}/lockstep.bash ${shell_files}/_lockstep ${shell_files}/lockstep.fish
+add_custom_command(OUTPUT ${shell_files}/lockstep.1 ${shell_files}/scenario.schema.json ${shell_files}/lockstep.bash ${shell_files}/_lockstep ${shell_files}/lockstep.fish
   COMMAND lockstep manual > ${shell_files}/lockstep.1
+  COMMAND lockstep schema > ${shell_files}/scenario.schema.json
   COMMAND lockstep completion bash > ${shell_files}/lockstep.bash
   COMMAND lockstep completion zsh > ${shell_files}/_lockstep
   COMMAND lockstep completion fish > ${shell_files}/lockstep.fish
@@ -30,6 +31,7 @@ install(TARGETS lockstep_simgrid
 if(mpi_programs)
   install(TARGETS ${mpi_programs} RUNTIME COMPONENT mpi)
 endif()
+install(FILES ${shell_files}/scenario.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/lockstep COMPONENT program)
 install(FILES ${shell_files}/lockstep.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 install(FILES ${shell_files}/lockstep.bash RENAME lockstep
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)

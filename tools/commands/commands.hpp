@@ -17,6 +17,7 @@ class CommandLine;
 
 void add_run(CommandLine& line, spdlog::logger& log);
 void add_check(CommandLine& line, spdlog::logger& log);
+void add_schema(CommandLine& line);
 void add_explore(CommandLine& line, spdlog::logger& log);
 void add_collective(CommandLine& line, spdlog::logger& log);
 void add_compare(CommandLine& line, spdlog::logger& log);

@@ -87,11 +87,11 @@ void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
   refuse_idle_options(arguments);
   output::check_file_place(arguments.scenario);
   const auto progress = progress_line();
-  const auto files = workloads::trace_files(arguments.traces);
-  auto job = workloads::read_traces(files.files, [&](double share) {
+  const auto named = workloads::trace_files(arguments.traces);
+  auto job = workloads::read_traces(named.files, [&](double share) {
     if (progress) progress("reading", share);
   });
-  job.guessed.insert(job.guessed.begin(), files.left_out.begin(), files.left_out.end());
+  job.guessed.insert(job.guessed.begin(), named.left_out.begin(), named.left_out.end());
   if (const auto groups = groups_of(arguments); !groups.empty()) workloads::read_trace_groups(groups, job);
   if (!arguments.collectives.empty()) workloads::name_collectives(arguments.collectives, job);
   refuse_idle_options(arguments, job);

@@ -12,6 +12,7 @@
 namespace lockstep::explore {
 namespace {
 
+constexpr std::int64_t most_value = 1'000'000'000'000;
 constexpr std::array<const char*, 6> axes{"tensor", "pipeline", "context", "expert", "fsdp", "data"};
 
 [[noreturn]] void refuse(const std::string& key, const std::string& what, const std::string& expected) {
@@ -88,49 +89,66 @@ Json split_controls(const scenario::Scenario& scenario, const Degrees& degrees) 
     list.push_back(number(axis, axis, degree_of(degrees, axis)));
   }
   list.push_back({{"key", rest}, {"label", rest}, {"kind", "rest"}, {"value", degree_of(degrees, rest)}});
-  list.push_back(choice("zero", "ZeRO stage", std::to_string(scenario.parallel.zero), {"0", "1", "2", "3"}));
+  const bool copies = degree_of(degrees, "data") * degree_of(degrees, "context") * degree_of(degrees, "expert") > 1;
+  if (copies && scenario.parallel.zero_of.empty())
+    list.push_back(choice("zero", "ZeRO stage", std::to_string(scenario.parallel.zero), {"0", "1", "2", "3"}));
   return list;
 }
 
 Json step_controls(const scenario::Scenario& scenario, const Degrees& degrees, const YamlView& root) {
   Json list = Json::array();
   list.push_back(number("sequences", "sequences a step", scenario.batch.sequences));
-  list.push_back(number("sequence_length", "tokens a sequence", scenario.batch.sequence_length));
+  if (!scenario.replay) list.push_back(number("sequence_length", "tokens a sequence", scenario.batch.sequence_length));
   list.push_back(number("microbatches", "microbatches", scenario.batch.microbatches));
   if (degree_of(degrees, "pipeline") > 1 && scenario.pipeline.file.empty())
     list.push_back(choice("schedule", "pipeline schedule", scenario.pipeline.schedule, schedule_names()));
-  list.push_back(choice("recompute", "recomputation", written(inside(root, "training", "recompute"), "none"),
+  if (scenario.replay) return list;
+  const auto recompute = inside(root, "training", "recompute");
+  list.push_back(choice("recompute", "recomputation", recompute.is_map() ? "as written" : written(recompute, "none"),
                         {"none", "selective", "full"}));
+  std::vector<std::string> precisions;
+  for (const auto& [precision, peak] : scenario.cluster.chip().peak) precisions.emplace_back(name(precision));
+  list.push_back(choice("precision", "precision", std::string(name(scenario.training.precision)), precisions));
   list.push_back(choice("model_of_time", "rates", std::string(name(scenario.time_model)), {"calibrated", "ideal"}));
   return list;
 }
 
-/// Chips of the changed cluster; none if that is not said by these controls.
+constexpr std::int64_t most_chips = 10'000'000;
+
+/// Sizes such as 4x4x8; their product is at most most_chips.
+std::int64_t chips_of_shape(const std::string& shape) {
+  std::int64_t chips = 1;
+  std::istringstream text(shape);
+  for (std::string size; std::getline(text, size, 'x');) {
+    const bool digits = !size.empty() && size.size() <= 7 &&
+                        std::all_of(size.begin(), size.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (!digits || size == "0") refuse("shape", "'" + shape + "' is not a shape", "sizes such as 4x4x8");
+    chips *= std::stoll(size);
+    if (chips > most_chips)
+      refuse("shape", "'" + shape + "' has more than " + std::to_string(most_chips) + " chips", "a smaller slice");
+  }
+  return chips;
+}
+
+/// Chips of the changed cluster; none if these controls do not change it.
 std::optional<std::int64_t> chips_of(const Json& changes, const scenario::Scenario& scenario) {
   const auto& cluster = scenario.cluster;
-  if (cluster.torus() != nullptr && changes.contains("shape")) {
-    std::int64_t chips = cluster.units;
-    std::istringstream text(changes["shape"].get<std::string>());
-    for (std::string size; std::getline(text, size, 'x');) {
-      if (size.empty() || size.size() > 7 ||
-          !std::all_of(size.begin(), size.end(), [](char c) { return c >= '0' && c <= '9'; }))
-        refuse("shape", "'" + changes["shape"].get<std::string>() + "' is not a shape", "sizes such as 4x4x8");
-      chips *= std::stoll(size);
-    }
-    return chips;
-  }
+  if (changes.contains("shape"))
+    return static_cast<std::int64_t>(cluster.units) * chips_of_shape(changes["shape"].get<std::string>());
+  if (!changes.contains("node") && !changes.contains("nodes")) return std::nullopt;
+  const auto nodes = changes.contains("nodes") ? changes["nodes"].get<std::int64_t>() : cluster.units;
+  std::int64_t chips_of_node = cluster.node()->chips;
   if (changes.contains("node")) {
     Problems problems;
-    const auto node = topologies::load_node(scenario::data_root() / "topologies" / "catalog",
-                                            changes["node"].get<std::string>(), problems);
-    if (problems.size() > 0)
-      refuse("node", "'" + changes["node"].get<std::string>() + "' is not in the catalog", "one of the list");
-    return std::int64_t{node.chips} *
-           (changes.contains("nodes") ? changes["nodes"].get<std::int64_t>() : cluster.units);
+    chips_of_node = topologies::load_node(scenario::data_root() / "topologies" / "catalog",
+                                          changes["node"].get<std::string>(), problems)
+                        .chips;
+    problems.throw_if_any();
   }
-  if (cluster.node() != nullptr && changes.contains("nodes"))
-    return std::int64_t{cluster.node()->chips} * changes["nodes"].get<std::int64_t>();
-  return std::nullopt;
+  if (nodes > most_chips / chips_of_node)
+    refuse("nodes", std::to_string(nodes) + " nodes have more than " + std::to_string(most_chips) + " chips",
+           "fewer nodes");
+  return nodes * chips_of_node;
 }
 
 void add_cluster(const Json& changes, const scenario::Scenario& scenario, const YamlView& root,
@@ -166,23 +184,50 @@ void add_degrees(const Json& changes, const scenario::Scenario& scenario, const 
   const bool split = std::any_of(axes.begin(), axes.end(), [&](const char* axis) { return changes.contains(axis); });
   if (!chips && !split) return;
   const auto rest = rest_axis(degrees);
+  const auto all = chips.value_or(scenario.chips());
+  std::string changed = chips ? "nodes" : "";
   std::int64_t others = 1;
   for (const char* axis : axes) {
     if (axis == rest) continue;
     const auto size = changes.contains(axis) ? changes[axis].get<std::int64_t>() : degree_of(degrees, axis);
-    if (size < 1 || size > 100'000'000) refuse(axis, std::to_string(size) + " is not a degree", "a number from 1");
+    if (changes.contains(axis)) changed = axis;
     if (changes.contains(axis) || size > 1)
       overrides.push_back({std::string("parallel.") + axis, std::to_string(size)});
+    if (size > all / others)
+      refuse(changed, "the degrees make more ranks than the " + std::to_string(all) + " chips", "smaller degrees");
     others *= size;
   }
-  const auto all = chips.value_or(scenario.chips());
   if (all % others != 0)
-    refuse(
-        "parallel",
-        "the degrees make " + std::to_string(others) + " ranks, which do not divide " + std::to_string(all) + " chips",
-        "degrees whose product divides the chips");
+    refuse(changed,
+           "the degrees make " + std::to_string(others) + " ranks, which do not divide the " + std::to_string(all) +
+               " chips",
+           "degrees whose product divides the chips");
   overrides.push_back({"parallel." + rest, std::to_string(all / others)});
   overrides.push_back({"mesh", "{}"});
+}
+
+/// A change must be one of the page's controls for this scenario, of its kind, and one of its choices.
+void check(const Json& changes, const Json& groups) {
+  for (const auto& [key, value] : changes.items()) {
+    const Json* control = nullptr;
+    for (const auto& group : groups) {
+      for (const auto& one : group["controls"]) {
+        if (one["key"] == key) control = &one;
+      }
+    }
+    if (control == nullptr || (*control)["kind"] == "rest")
+      refuse(key, "there is no such control for this scenario", "one of the page's");
+    const std::string kind = (*control)["kind"];
+    if (kind == "number") {
+      const bool whole = value.is_number_integer() && value <= Json(most_value) && value >= (*control)["least"];
+      if (!whole) refuse(key, value.dump() + " is no whole number from " + (*control)["least"].dump(), "such a number");
+    } else if (!value.is_string()) {
+      refuse(key, "is of another type", "text");
+    } else if (kind == "choice" && std::find((*control)["choices"].begin(), (*control)["choices"].end(), value) ==
+                                       (*control)["choices"].end()) {
+      refuse(key, "'" + value.get<std::string>() + "' is not one of the choices", "one of the list");
+    }
+  }
 }
 
 }  // namespace
@@ -212,20 +257,15 @@ std::vector<scenario::KeyOverride> overrides_of(const Json& changes, const scena
                                                         {"microbatches", "batch.microbatches"},
                                                         {"schedule", "pipeline.schedule"},
                                                         {"recompute", "training.recompute"},
+                                                        {"precision", "training.precision"},
                                                         {"model_of_time", "model_of_time"}};
+  check(changes, controls_of(scenario, degrees, root));
   std::vector<scenario::KeyOverride> overrides;
   for (const auto& [key, value] : changes.items()) {
-    const bool text = plain.contains(key) ? key == "model" || key == "schedule" || key == "recompute" ||
-                                                key == "model_of_time" || key == "zero"
-                                          : key == "shape" || key == "node" || key == "fabric";
-    const bool known =
-        text || plain.contains(key) || key == "nodes" || std::find(axes.begin(), axes.end(), key) != axes.end();
-    if (!known) refuse(key, "there is no such control", "a control of the page");
-    if (text ? !value.is_string() : !value.is_number_integer())
-      refuse(key, "is of another type", text ? "text" : "a whole number");
-    if (const auto place = plain.find(key); place != plain.end())
-      overrides.push_back(
-          {place->second, text ? in_one_line(value.get<std::string>()) : std::to_string(value.get<std::int64_t>())});
+    const auto place = plain.find(key);
+    if (place == plain.end() || value == "as written") continue;
+    overrides.push_back({place->second, value.is_string() ? in_one_line(value.get<std::string>())
+                                                          : std::to_string(value.get<std::int64_t>())});
   }
   add_cluster(changes, scenario, root, overrides);
   add_degrees(changes, scenario, degrees, overrides);

@@ -5,17 +5,19 @@
 
 #include "sim/core/errors.hpp"
 #include "sim/core/yaml_text.hpp"
-#include "sim/simulate.hpp"
+#include "sim/studies/isolated.hpp"
+#include "sim/studies/planning/plan_search.hpp"
 #include "tools/explore/controls.hpp"
-#include "tools/output/results/result_json.hpp"
-#include "tools/output/results/scenario_inputs.hpp"
 #include "tools/report/explore_report.hpp"
 
 namespace lockstep::explore {
 namespace {
 
 constexpr std::size_t kept_steps = 8;
-constexpr std::int64_t most_operations = 2'000'000;  // a few seconds
+constexpr std::int64_t most_shown = 5'000'000;  // operations, as on other pages
+constexpr double most_seconds = 20, search_seconds = 10;
+
+struct TakesTooLong {};
 
 Json problems_of(const ConfigError& error) {
   Json list = Json::array();
@@ -46,26 +48,42 @@ std::string document_text(const YamlView& root) {
   return text;
 }
 
+/// For a shell.
+std::string in_quotes(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
 std::string command_text(const std::string& arguments, const std::vector<scenario::KeyOverride>& overrides) {
   std::string text = "lockstep run " + arguments;
-  for (const auto& key : overrides) text += " --set '" + key.path + "=" + key.value + "'";
+  for (const auto& key : overrides) text += " --set " + in_quotes(key.path + "=" + key.value);
   return text;
 }
 
-/// The keys that a request may have, of the right types.
+/// The keys that a request may have, of the right types; changes are texts and numbers, so that nothing is deep.
 bool is_part(const Json& part) {
-  return part.is_object() && (!part.contains("text") || part["text"].is_null() || part["text"].is_string()) &&
-         (!part.contains("changes") || part["changes"].is_object());
+  if (!part.is_object() || (part.contains("text") && !part["text"].is_null() && !part["text"].is_string()))
+    return false;
+  if (!part.contains("changes")) return true;
+  const auto& changes = part["changes"];
+  return changes.is_object() && changes.size() < 100 &&
+         std::all_of(changes.begin(), changes.end(),
+                     [](const Json& one) { return one.is_string() || one.is_number(); });
+}
+
+Json part_of(const Json& request) {
+  return {{"text", request.value("text", Json())}, {"changes", request.value("changes", Json::object())}};
 }
 
 }  // namespace
 
 Explorer::Explorer(StartingPoint start, spdlog::logger& log) : start_(std::move(start)), log_(log) {}
 
-std::shared_ptr<const Explorer::Step> Explorer::simulated(const Json& part, const std::string& name) {
-  const bool own_text = part.contains("text") && part["text"].is_string();
-  const auto text = own_text ? part["text"].get<std::string>() : start_.text;
-  const auto changes = part.value("changes", Json::object());
+Explorer::Step Explorer::simulated(const Json& part) {
+  const bool own_text = part["text"].is_string();
+  const auto text = text_of(part);
+  const auto& changes = part["changes"];
   Problems problems;
   const auto read = [&](const std::vector<scenario::KeyOverride>& overrides) {
     auto root = YamlView::from_text(text, "scenario", problems);
@@ -77,62 +95,102 @@ std::shared_ptr<const Explorer::Step> Explorer::simulated(const Json& part, cons
     const auto base = read({});
     overrides = overrides_of(changes, base, degrees_of(preparation::prepare(base, machines_)), root);
   }
-  const auto scenario = read(overrides);
+  auto scenario = read(overrides);
   auto changed = root;
   for (const auto& key : overrides) changed = changed.with_override(key.path, key.value);
 
   SimulateOptions options;
   options.engine = engine::EngineKind::max_min;  // SimGrid runs once in a process
   options.record_phases = true;
-  options.most_operations = most_operations;
-  const auto simulation = simulate(scenario, options, log_, machines_);
-  auto step = std::make_shared<Step>();
-  step->compared = output::read_compared(name, output::inputs_of(scenario, simulation.preparation),
-                                         result_json(scenario, simulation, output::WallTimes::hidden));
-  step->timeline = report::packed_timeline(name, simulation);
-  step->controls = controls_of(scenario, degrees_of(simulation.preparation), changed);
-  step->text = document_text(changed);
-  step->command = own_text ? "lockstep run -" : command_text(start_.arguments, overrides);
-  step->alone = std::make_shared<const std::string>(report::explored_step(scenario, simulation));
-  return step;
+  const auto begin = std::chrono::steady_clock::now();
+  options.progress = [begin](std::string_view, double) {
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > most_seconds)
+      throw TakesTooLong();
+  };
+  auto simulation = simulate(scenario, options, log_, machines_);
+  if (simulation.run.timeline.whole_ops() > most_shown)
+    throw ConfigError(
+        {{{"", 0, 0}, "", "the step has too many operations to show", "lockstep run, which has no such limit"}});
+  auto controls = controls_of(scenario, degrees_of(simulation.preparation), changed);
+  return {"",
+          std::move(scenario),
+          std::move(simulation),
+          std::move(controls),
+          document_text(changed),
+          own_text ? "lockstep run -" : command_text(start_.arguments, overrides)};
 }
 
-std::shared_ptr<const Explorer::Step> Explorer::step_of(const Json& part, const std::string& name) {
-  const auto key = name + '\n' + part.dump();
+std::shared_ptr<const Explorer::Step> Explorer::step_of(const Json& part) {
+  auto key = part.dump();
   const auto known = std::find_if(steps_.begin(), steps_.end(), [&](const auto& step) { return step->key == key; });
   if (known != steps_.end()) return *known;
-  auto step = std::make_shared<Step>(*simulated(part, name));
-  step->key = key;
+  auto step = std::make_shared<Step>(simulated(part));
+  step->key = std::move(key);
   steps_.push_front(step);
   if (steps_.size() > kept_steps) steps_.pop_back();
   return step;
 }
 
+Json Explorer::fastest_plan(const std::string& text) {
+  const auto found = Json::parse(studies::in_child([&] {  // which gives its memory back
+    Problems problems;
+    scenario::LastParts none;
+    const auto root = YamlView::from_text(text, "scenario", problems);
+    const auto scenario = scenario_of_document(root, {}, start_.name, start_.folder, problems, none);
+    const planning::PlanSpace space(scenario);
+    planning::SearchOptions options;
+    options.top = 1;
+    options.limit_s = search_seconds;
+    options.engine = engine::EngineKind::max_min;
+    const auto result = search_plans(space, options, log_);
+    Json keys = Json::array();
+    if (!result.best.empty()) {
+      const auto& best = result.best.front().choice;
+      for (const auto& key : space.keys(space.node_of(best), best)) keys.push_back({key.path, key.value});
+    }
+    return keys.dump();
+  }));
+  if (found.empty())
+    return one_problem("no plan was found that fits",
+                       "more chips, fewer tokens in a step, or a longer search by lockstep plan");
+  Problems problems;
+  auto root = YamlView::from_text(text, "scenario", problems);
+  for (const auto& key : found) root = root.with_override(key[0].get<std::string>(), key[1].get<std::string>());
+  return {{"plan", document_text(root)}};
+}
+
+std::string Explorer::text_of(const Json& part) const {
+  return part["text"].is_string() ? part["text"].get<std::string>() : start_.text;
+}
+
 Json Explorer::answer(const Json& request) {
   const auto begin = std::chrono::steady_clock::now();
+  if (!is_part(request) || (request.contains("pinned") && !request["pinned"].is_null() && !is_part(request["pinned"])))
+    return one_problem("this is no request of the page", "a map of text, changes and pinned");
+  const auto part = part_of(request);
+  const auto with_text = [&](Json answer) {
+    answer["text"] = text_of(part);
+    return answer;
+  };
   try {
-    if (!is_part(request) ||
-        (request.contains("pinned") && !request["pinned"].is_null() && !is_part(request["pinned"])))
-      return one_problem("this is no request of the page", "a map of text, changes and pinned");
-    Json part{{"text", request.value("text", Json())}, {"changes", request.value("changes", Json::object())}};
-    const bool pinned = request.contains("pinned") && request["pinned"].is_object();
-    const auto step = step_of(part, pinned ? "now" : start_.name);
+    const auto step = step_of(part);
+    if (request.value("plan", Json()) == true) return fastest_plan(step->text);
     Json answer{{"controls", step->controls}, {"text", step->text}, {"command", step->command}};
-    answer["document"] = pinned ? [&] {
-      const auto& given = request["pinned"];
-      const auto before = step_of({{"text", given.value("text", Json())}, {"changes", given.value("changes", Json::object())}},
-                                  "pinned");
-      return report::explored_pair(before->compared, before->timeline, step->compared, step->timeline);
-    }()
-                                : *step->alone;
+    if (request.contains("pinned") && request["pinned"].is_object()) {
+      const auto before = step_of(part_of(request["pinned"]));
+      answer["document"] =
+          report::explored_pair({before->scenario, before->simulation}, {step->scenario, step->simulation});
+    } else {
+      answer["document"] = report::explored_step({step->scenario, step->simulation});
+    }
     answer["wall_s"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return answer;
   } catch (const ConfigError& error) {
-    return problems_of(error);
-  } catch (const timing::TooManyOperations&) {
-    return one_problem("the step has too many operations to watch", "lockstep run, which has no such limit");
+    return with_text(problems_of(error));
+  } catch (const TakesTooLong&) {
+    return with_text(one_problem("the step takes more than 20 s to simulate", "lockstep run, which has no such limit"));
   } catch (const nlohmann::json::exception& error) {
-    return one_problem(error.what(), "a request of the page");
+    return with_text(one_problem(error.what(), "a request of the page"));
   } catch (const std::exception& error) {
     return {{"failure", std::string("internal error: ") + error.what()}};
   }

@@ -8,7 +8,7 @@
 
 #include "sim/preparation/known_machines.hpp"
 #include "sim/scenario/scenario_of_document.hpp"
-#include "tools/output/results/scenario_comparison.hpp"
+#include "sim/simulate.hpp"
 
 namespace spdlog {
 class logger;
@@ -34,22 +34,25 @@ class Explorer {
   /// `request`: {"text": a scenario's YAML or null for the starting point, "changes": {control: value}, "pinned":
   /// {"text", "changes"} or null}. The answer: {"document": the panels as the page of reports packs them, "controls",
   /// "text": the changed scenario, "command", "wall_s"}, or {"problems": [{"key", "line", "column", "what",
-  /// "expected"}]}, or {"failure": text}. Never throws for what a request holds.
+  /// "expected"}], "text"}, or {"failure": text}. With "plan": true the answer is {"plan": text}, the fastest split
+  /// found. Never throws for what a request holds.
   [[nodiscard]] Json answer(const Json& request);
 
  private:
-  /// A step that has been simulated, as comparisons need it.
+  /// A step that has been simulated.
   struct Step {
     std::string key;  ///< the request's part
-    output::ComparedScenario compared;
-    std::string timeline;  ///< packed
+    scenario::Scenario scenario;
+    Simulation simulation;
     Json controls;
     std::string text, command;
-    std::shared_ptr<const std::string> alone;  ///< the document of this step alone
   };
 
-  [[nodiscard]] std::shared_ptr<const Step> step_of(const Json& part, const std::string& name);
-  [[nodiscard]] std::shared_ptr<const Step> simulated(const Json& part, const std::string& name);
+  /// A scenario's text split as the fastest plan does that a short search finds: {"plan": text}, or problems.
+  [[nodiscard]] Json fastest_plan(const std::string& text);
+  [[nodiscard]] std::string text_of(const Json& part) const;
+  [[nodiscard]] std::shared_ptr<const Step> step_of(const Json& part);
+  [[nodiscard]] Step simulated(const Json& part);
 
   StartingPoint start_;
   spdlog::logger& log_;

@@ -1,6 +1,7 @@
 // The module: HTTP by cpp-httplib, whose libraries the program loads for `lockstep explore` alone.
 #include <httplib.h>
 
+#include <chrono>
 #include <mutex>
 
 #include "tools/explore/http_module.hpp"
@@ -45,22 +46,28 @@ extern "C" bool lockstep_serve(const Site& site, int port, const std::function<v
   httplib::Server server;
   std::mutex one_at_a_time;
   server.set_payload_max_length(most_bytes);
+  server.set_read_timeout(std::chrono::seconds(3));  // who sends nothing holds no thread for long
+  server.new_task_queue = [] { return new httplib::ThreadPool(64); };
   server.set_default_headers({{"Cache-Control", "no-store"},
                               {"X-Content-Type-Options", "nosniff"},
                               {"X-Frame-Options", "DENY"},
                               {"Referrer-Policy", "no-referrer"}});
   int bound = 0;
   server.set_pre_routing_handler([&](const httplib::Request& request, httplib::Response& response) {
-    if (is_own_host(request, bound) && is_own_origin(request)) return httplib::Server::HandlerResponse::Unhandled;
-    refuse(response, "not for this server");
+    const bool asks = request.method != "GET";  // before its body is read
+    if (!is_own_host(request, bound) || !is_own_origin(request)) {
+      refuse(response, "not for this server");
+    } else if (asks && !equal(request.get_header_value("X-Lockstep-Token"), site.token)) {
+      refuse(response, "the token is missing or wrong");
+    } else {
+      return httplib::Server::HandlerResponse::Unhandled;
+    }
     return httplib::Server::HandlerResponse::Handled;
   });
   server.Get("/", [&](const httplib::Request&, httplib::Response& response) {
     response.set_content(site.page, "text/html; charset=utf-8");
   });
   server.Post("/answer", [&](const httplib::Request& request, httplib::Response& response) {
-    if (!equal(request.get_header_value("X-Lockstep-Token"), site.token))
-      return refuse(response, "the token is missing or wrong");
     const std::lock_guard lock(one_at_a_time);
     response.set_content(site.answer_of(request.body), "application/json");
   });

@@ -18,28 +18,28 @@ std::uint64_t TimelineWriter::word(const std::string& text) {
 }
 
 void TimelineWriter::add(const TimelineOp& op) {
-  const auto id = std::ssize(columns_["name"]);
-  for (const auto& [column, text] : {std::pair{"block", &op.block},
-                                     {"name", &op.name},
-                                     {"detail", &op.detail},
-                                     {"kind", &op.kind},
-                                     {"pass", &op.pass},
-                                     {"axes", &op.axes},
-                                     {"reason", &op.reason},
-                                     {"algorithm", &op.algorithm}}) {
+  const auto id = std::ssize(columns_[named]);
+  for (const auto& [column, text] : {std::pair{block, &op.block},
+                                     {named, &op.name},
+                                     {detail, &op.detail},
+                                     {kind, &op.kind},
+                                     {pass, &op.pass},
+                                     {axes, &op.axes},
+                                     {reason, &op.reason},
+                                     {algorithm, &op.algorithm}}) {
     columns_[column].push_back(word(*text));
   }
-  for (const auto& [column, value] : {std::pair{"microbatch", op.microbatch},
-                                      {"bytes", op.bytes},
-                                      {"pair", op.pair},
-                                      {"befores", static_cast<std::int64_t>(op.before.size())}}) {
+  for (const auto& [column, value] : {std::pair{microbatch, op.microbatch},
+                                      {bytes, op.bytes},
+                                      {pair, op.pair},
+                                      {befores, static_cast<std::int64_t>(op.before.size())}}) {
     columns_[column].push_back(number(value));
   }
   auto last = id;  // neighbours in a list are near one another
-  for (const auto before : op.before) columns_["before"].push_back(without_sign(std::exchange(last, before) - before));
+  for (const auto earlier : op.before) columns_[before].push_back(without_sign(std::exchange(last, earlier) - earlier));
   const auto [found, is_new] = flops_.try_emplace(op.flops, flops_list_.size());
   if (is_new) flops_list_.push_back(op.flops);
-  columns_["flops"].push_back(found->second);
+  columns_[flops].push_back(found->second);
 }
 
 Json TimelineWriter::lane(const std::string& name, bool computes, std::span<const TimelineSpan> spans) {
@@ -71,9 +71,9 @@ Json TimelineWriter::lane(const std::string& name, bool computes, std::span<cons
 
 Json TimelineWriter::run(const std::string& name, std::int64_t end, double period, Json groups) {
   Json ops;
-  for (const auto& [column, values] : columns_) {
-    const bool grows = column == "microbatch" || column == "pair";  // from copy to copy of a period
-    ops[column] = grows ? data_.growing(values) : data_.repeating(values);
+  for (std::size_t column = 0; column < columns; ++column) {
+    const bool grows = column == microbatch || column == pair;  // from copy to copy of a period
+    ops[column_names[column]] = grows ? data_.growing(columns_[column]) : data_.repeating(columns_[column]);
   }
   return {{"name", name},
           {"end_ns", end},

@@ -1,9 +1,11 @@
 #pragma once
 /// Timelines as the report page reads them (web/src/timeline/model.js): operations, and lanes of their spans.
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tools/report/report_data.hpp"
@@ -49,9 +51,30 @@ class TimelineWriter {
   std::uint64_t word(const std::string& text);
 
   ReportData& data_;
-  std::map<std::string, std::uint64_t> words_{{"", 0}};
+  std::unordered_map<std::string, std::uint64_t> words_{{"", 0}};
   std::vector<std::string> word_list_{""};
-  std::map<std::string, std::vector<std::uint64_t>> columns_{{"before", {}}};
+  /// By the alphabet, as the page's document has them.
+  enum Column : std::size_t {
+    algorithm,
+    axes,
+    before,
+    befores,
+    block,
+    bytes,
+    detail,
+    flops,
+    kind,
+    microbatch,
+    named,
+    pair,
+    pass,
+    reason,
+    columns
+  };
+  static constexpr std::array<const char*, columns> column_names{
+      "algorithm", "axes", "before",     "befores", "block", "bytes", "detail",
+      "flops",     "kind", "microbatch", "name",    "pair",  "pass",  "reason"};
+  std::array<std::vector<std::uint64_t>, columns> columns_;
   std::map<double, std::uint64_t> flops_;  ///< few: an operation has those of its layer
   std::vector<double> flops_list_;
 };

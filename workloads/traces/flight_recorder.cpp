@@ -86,6 +86,8 @@ class Reading {
     const auto in = bytes(entry, "input"), out = bytes(entry, "output");
     if (in || out) made.buffer = std::max(in.value_or(Bytes(0)), out.value_or(Bytes(0)));
     made.buffer_is_shard = made.kind == CollectiveKind::all_gather && !out;
+    if (made.kind && !made.buffer && !word.barrier)
+      writer_.missing("Of some collectives the trace does not tell the size; they keep their times.");
     if (made.kind == CollectiveKind::point_to_point) find_peer(name, made);
     log_.add(name, made, Seconds(milliseconds.value_or(0) * 1e-3));
   }

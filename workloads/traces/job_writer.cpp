@@ -55,7 +55,8 @@ RecordedGroupId JobWriter::group(RecordedGroup group) {
 }
 
 RecordedOperatorId JobWriter::called(RecordedOperator made) {
-  const auto [known, is_new] = operators_.try_emplace({made.name, made.dims, made.type}, job_.operators.next_id());
+  const auto [known, is_new] =
+      operators_.try_emplace({made.name, made.dims, made.type, made.values}, job_.operators.next_id());
   if (is_new) job_.operators.push_back(std::move(made));
   return known->second;
 }

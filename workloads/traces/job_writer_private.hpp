@@ -38,7 +38,7 @@ class JobWriter {
   std::map<std::tuple<std::string, std::vector<std::int32_t>, std::int32_t>, RecordedGroupId>
       groups_;  // name, ranks, size
   std::map<std::string, RecordedGroup> described_;
-  std::map<std::tuple<std::string, std::string, std::string>, RecordedOperatorId> operators_;
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, RecordedOperatorId> operators_;
 };
 
 /// One kind of trace: how it begins, and its reader.

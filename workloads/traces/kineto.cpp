@@ -36,9 +36,10 @@ bool communicates(std::string_view name) {
   return name.starts_with("nccl") || name.starts_with("rccl") || name.starts_with("mscclKernel");
 }
 
-/// Operators whose kernels are products or attention.
+/// Operators whose kernels are products or attention, or choose experts.
 bool has_wanted_shapes(std::string_view name) {
-  if (is_one_of(name, {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::linear", "aten::_scaled_mm"}))
+  if (is_one_of(name, {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::linear", "aten::_scaled_mm",
+                       "aten::_grouped_mm", "aten::topk", "gmm", "grouped_gemm::gmm"}))
     return true;
   return name.size() < 100 &&
          (name.find("attention_forward") != std::string_view::npos ||
@@ -130,7 +131,12 @@ class Reading {
     number("Group size", 0, most_recorded_ranks);
     number("In msg nelems", -1, std::numeric_limits<std::int64_t>::max());  // -1: not told
     number("Out msg nelems", -1, std::numeric_limits<std::int64_t>::max());
-    if (event.find("args.Process Group Ranks") != nullptr && !as_ranks(event.integers("args.Process Group Ranks")))
+    const auto ranks = as_ranks(event.integers("args.Process Group Ranks"));
+    const auto size = event.integer("args.Group size").value_or(0);
+    if (ranks && size > 0 && std::ssize(*ranks) > size)
+      refuse(where, "args.Process Group Ranks", "has more ranks than the group",
+             std::to_string(size) + ", as Group size says");
+    if (event.find("args.Process Group Ranks") != nullptr && !ranks)
       refuse(where, "args.Process Group Ranks", "is no list of ranks", "different numbers from 0 up");
     return kineto_collective(event, name);
   }
@@ -160,6 +166,7 @@ class Reading {
     if (!duration) {
       if (event.find("dur") != nullptr) return refuse(where, "dur", "is no duration", "microseconds such as 12.5");
       duration = 0;
+      if (kernel) writer_.missing("Of some kernels the trace has no duration; they take no time.");
     }
     if (*duration < 0) return refuse(where, "dur", "a negative duration", "microseconds from 0 up");
     if (kernel || copy) return device(event, where, name, kernel, *start, *duration);
@@ -219,7 +226,10 @@ class Reading {
       const auto end = types->text.find('"', begin + 1);
       if (begin != std::string::npos && end != std::string::npos) type = types->text.substr(begin + 1, end - begin - 1);
     }
-    events_.operators[*call] = writer_.called({std::string(name), dims->text, std::move(type)});
+    const auto* values = name == "aten::topk" ? event.find("args.Concrete Inputs") : nullptr;
+    const bool has_values = values != nullptr && values->text.size() <= longest;
+    events_.operators[*call] =
+        writer_.called({std::string(name), dims->text, std::move(type), has_values ? values->text : ""});
   }
 
   void annotation(const JsonFields& event, const Location& where, std::string_view name, std::int64_t start,

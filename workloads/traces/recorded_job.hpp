@@ -44,11 +44,13 @@ struct RecordedCollective {
   std::int64_t sequence = -1;  ///< position among the collectives of its group on this rank
 };
 
-/// What the framework was asked to compute, for which it launched kernels: a product or attention.
+/// What the framework was asked to compute, for which it launched kernels: a product, attention, or the choice of the
+/// largest of some numbers.
 struct RecordedOperator {
-  std::string name;  ///< "aten::mm"
-  std::string dims;  ///< of its inputs, as the trace writes them: "[[4096, 1024], [1024, 4096]]"
-  std::string type;  ///< of its first tensor's elements: "c10::BFloat16"
+  std::string name;      ///< "aten::mm"
+  std::string dims;      ///< of its inputs, as the trace writes them: "[[4096, 1024], [1024, 4096]]"
+  std::string type;      ///< of its first tensor's elements: "c10::BFloat16"
+  std::string values{};  ///< of its arguments that are no tensors, where they are wanted: ["", "8", "-1"]
 };
 
 struct RecordedEvent {

@@ -131,6 +131,7 @@ class Making {
     }
     axis("data", degrees_.data);
     if (degrees_.shards_optimizer && degrees_.data > 1) keys_.set("parallel.zero", 1);
+    if (degrees_.shards_weights) keys_.set("parallel.zero", 3);
     if (degrees_.tensor > 1 && !degrees_.sequence_parallel) keys_.set("parallel.sequence_parallel", "false");
     for (const auto& reason : degrees_.reasons) say(reason);
   }
@@ -160,7 +161,8 @@ class Making {
       problems.add({{"--scenario", 0, 0}, key, "the trace does not tell it", "--set " + key + "=" + expected});
     };
     if (!keys_.has("model")) {
-      const auto unknown = model_.unknown_of_model();
+      auto unknown = model_.unknown_of_model();
+      if (degrees_.expert > 1 && !model_.experts) unknown.emplace_back("experts");
       std::string list;
       for (const auto& key : unknown) list += (list.empty() ? "" : ", ") + key;
       if (unknown.empty())
@@ -191,6 +193,7 @@ class Making {
       keys_.set("batch.sequences", keys_.number("batch.microbatch_size", 1) * microbatches * degrees_.data *
                                        degrees_.fsdp * degrees_.expert);
     }
+    if (model_.experts && model_.experts->over_tensor) keys_.set("parallel.experts_over", "[expert, tensor]");
     if (degrees_.pipeline > 1) set_schedule();
     if (model_.recomputes) keys_.set("training.recompute", "{mode: full}");
     if (model_.precision == topologies::Precision::fp32)
@@ -219,12 +222,24 @@ class Making {
   [[nodiscard]] std::string model_text() const {
     const auto pair = [](const std::string& key, std::int64_t value) { return key + ": " + std::to_string(value); };
     std::string text = "{" + pair("layers", *model_.layers_of_stage * degrees_.pipeline) + ", " +
-                       pair("d_model", *model_.d_model) + ", " + pair("d_ff", *model_.d_ff) + ", " +
-                       pair("heads", *model_.heads);
+                       pair("d_model", *model_.d_model) + ", ";
+    if (model_.d_ff) text += pair("d_ff", *model_.d_ff) + ", ";
+    text += pair("heads", *model_.heads);
     if (model_.kv_heads != model_.heads) text += ", " + pair("kv_heads", *model_.kv_heads);
     if (*model_.head_size * *model_.heads != *model_.d_model) text += ", " + pair("head_size", *model_.head_size);
     text += ", " + pair("vocabulary", *model_.vocabulary);
     if (!model_.gated) text += ", mlp: plain";
+    if (const auto& experts = model_.experts) {
+      text += ", moe: {" + pair("experts", experts->experts) + ", " + pair("experts_per_token", experts->per_token) +
+              ", " + pair("d_ff", experts->d_ff);
+      if (model_.shared_d_ff) text += ", shared_experts: 1, " + pair("shared_d_ff", *model_.shared_d_ff);
+      const auto layers = *model_.layers_of_stage;
+      const auto with = std::llround(experts->layers * static_cast<double>(layers));
+      if (with > 0 && with < layers) {
+        text += ", " + (2 * with <= layers ? pair("every", layers / with) : pair("dense_first", layers - with));
+      }
+      text += "}";
+    }
     return text + "}";
   }
 

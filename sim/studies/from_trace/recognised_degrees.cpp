@@ -6,6 +6,9 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
+
+#include "sim/studies/from_trace/recognised_experts.hpp"
 
 namespace lockstep::from_trace {
 namespace {
@@ -85,12 +88,19 @@ class Recognising {
 
   /// A job whose only group has no telling name is data parallel.
   void name_the_only_one() {
-    const bool is_only = unnamed_.size() == 1 && uses_.empty() && !sends_;
+    const auto distributes_experts = [&](const Use& use) {
+      return times(use, CollectiveKind::all_to_all) > 0 && !uses_.contains(Axis::expert) && computes_experts(job_);
+    };
+    const bool is_only =
+        unnamed_.size() == 1 && uses_.empty() && !sends_ && !distributes_experts(unnamed_.begin()->second);
     for (const auto& [group, use] : unnamed_) {
       if (use.size < 2) continue;
       if (is_only) {
         uses_[Axis::replicated] = use;
         say("Its only group is taken to be data parallel.");
+      } else if (distributes_experts(use)) {
+        uses_[Axis::expert] = use;
+        say("The group of " + std::to_string(use.size) + " ranks with all-to-alls is taken to distribute the experts.");
       } else {
         const auto& told = job_.groups[group];
         say("What group '" + (told.description.empty() ? told.name : told.description) + "' of " +
@@ -131,6 +141,14 @@ class Recognising {
       say("The data-parallel group is that with context parallelism.");
     }
     const std::int64_t world = std::max(job_.world, 1);
+    for (auto* ranks : {&made.data, &made.fsdp}) {
+      if (made.expert == 1 || made.ranks() <= world || *ranks % made.expert != 0) continue;
+      *ranks /= made.expert;
+      say("Ranks with other experts are among the data-parallel ones.");
+      if (ranks == &made.data) continue;
+      made.shards_weights = true;  // over more ranks than one axis has
+      made.data *= std::exchange(made.fsdp, 1);
+    }
     if (sends_ && made.pipeline == 1) {
       const auto others = made.ranks();
       made.pipeline = others > 0 && world % others == 0 ? world / others : 1;

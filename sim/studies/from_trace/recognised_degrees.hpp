@@ -12,6 +12,7 @@ struct Degrees {
   std::int64_t tensor = 1, pipeline = 1, context = 1, expert = 1, data = 1, fsdp = 1;
   bool sequence_parallel = true;     ///< tensor-parallel ranks gather and scatter instead of adding up
   bool shards_optimizer = false;     ///< data-parallel ranks scatter gradients and gather weights once
+  bool shards_weights = false;       ///< weights are split over the data-parallel ranks and those with other experts
   std::vector<std::string> reasons;  ///< sentences
   [[nodiscard]] std::int64_t ranks() const { return tensor * pipeline * context * expert * data * fsdp; }
 };

@@ -14,11 +14,16 @@ namespace {
 using workloads::ComputeWork;
 using workloads::RecordedEvent;
 
+constexpr double all_layers = 0.99;  // share of them; less has layers without experts
+
 class Recognising {
  public:
   Recognising(const workloads::RecordedJob& job, const Degrees& degrees, const std::vector<TimedKernel>& kernels,
               std::optional<std::int64_t> layers)
-      : job_(job), degrees_(degrees), steps_(std::max<std::int64_t>(1, std::ssize(job.ranks.front().steps))) {
+      : job_(job),
+        degrees_(degrees),
+        kernels_(kernels),
+        steps_(std::max<std::int64_t>(1, std::ssize(job.ranks.front().steps))) {
     made_.layers_of_stage = layers;
     for (const auto& kernel : kernels) {
       const auto work = kernel.measured.kernel.work;
@@ -51,7 +56,7 @@ class Recognising {
 
   void take_product(const TimedKernel& kernel) {
     const auto& shape = kernel.measured.kernel.shape;
-    if (shape.batch == 1) products_[{shape.m, shape.k, shape.n}] += kernel.calls;
+    if (shape.batch == 1 && !kernel.experts) products_[{shape.m, shape.k, shape.n}] += kernel.calls;
   }
 
   /// How often a step of one rank multiplies so many rows of k by k x n.
@@ -104,17 +109,24 @@ class Recognising {
     }
     if (!made_.d_model || passes_ <= 0) return;
     const auto d = *made_.d_model;
+    made_.experts =
+        recognised_experts(job_, degrees_, kernels_, {rows, d, passes_, made_.recomputes, static_cast<double>(steps_)});
+    const auto router = made_.experts ? made_.experts->experts : 0;
     std::int64_t inner = 0, outer = 0;
     for (const auto& [key, calls] : products_) {
       const auto [m, k, n] = key;
-      if (m != rows || k != d || n == q || n == kv || n == q + 2 * kv || n == d || times(rows, n, d) == 0) continue;
-      const double each = times(rows, d, n) / passes_;
-      if (each > 0.99)
+      if (m != rows || k != d || n == q || n == kv || n == q + 2 * kv || n == d || n == router ||
+          times(rows, n, d) == 0)
+        continue;
+      if (made_.experts && take_width(rows, d, n)) continue;
+      if (!made_.experts && times(rows, d, n) / passes_ > 0.99)
         inner = inner == 0 ? n : std::min(inner, n);  // of a gate and its values in one product, the single one
       else
         outer = std::max(outer, n);
     }
-    if (inner > 0) {
+    if (made_.experts) {
+      tell_experts();
+    } else if (inner > 0) {
       made_.d_ff = inner * degrees_.tensor;
       // Per layer and microbatch f x d is multiplied with forward, once more where that is recomputed, and for the
       // gradient of the input of each product that leads to f. A gate and its values in one product lead to 2 f.
@@ -124,6 +136,39 @@ class Recognising {
     made_.vocabulary = outer * degrees_.tensor;
     if (outer > 0) made_.microbatches = std::max<std::int64_t>(1, std::llround(times(rows, d, outer)));
     if (outer == 0) made_.reasons.emplace_back("No product leads to a vocabulary; the model is written without one.");
+  }
+
+  /// Whether n is the width of an MLP that all tokens pass through in the layers with experts, or in those without. Per
+  /// layer and microbatch d x n is multiplied with forward, once for a gate and once for its values, again where that
+  /// is recomputed, and for the gradient of the MLP's input. A gate and its values in one product lead to 2 n.
+  bool take_width(std::int64_t rows, std::int64_t d, std::int64_t n) {
+    const auto& experts = *made_.experts;
+    if (n % 2 == 0 && times(rows, d, n / 2) > 0 && times(rows, n / 2, d) > 0) return true;
+    const double forward = (experts.gated ? 2 : 1) * (made_.recomputes ? 2 : 1);
+    const double layers = times(rows, d, n) / passes_ / (times(rows, d, 2 * n) > 0 ? 1 : forward + 1);
+    const auto are = [&](double share) { return std::abs(layers - share) < 0.02; };
+    if (are(experts.layers))
+      made_.shared_d_ff = n * degrees_.tensor;
+    else if (experts.layers < all_layers && are(1 - experts.layers))
+      made_.d_ff = n * degrees_.tensor;
+    else
+      return false;
+    return true;
+  }
+
+  void tell_experts() {
+    const auto& experts = *made_.experts;
+    made_.gated = experts.gated;
+    for (const auto& reason : experts.reasons) made_.reasons.push_back(reason);
+    made_.reasons.push_back(std::to_string(experts.experts) + " experts of width " + std::to_string(experts.d_ff) +
+                            ", of which a token has " + std::to_string(experts.per_token) + ".");
+    if (experts.layers < all_layers) {
+      made_.reasons.push_back("The router runs in " + std::to_string(std::llround(experts.layers * 100)) +
+                              " % of the layers; the others have no experts.");
+    }
+    if (!made_.shared_d_ff) return;
+    made_.reasons.push_back("Beside them every token passes through a width of " + std::to_string(*made_.shared_d_ff) +
+                            ": taken to be one shared expert.");
   }
 
   void count_layers() {
@@ -153,6 +198,7 @@ class Recognising {
 
   const workloads::RecordedJob& job_;
   const Degrees& degrees_;
+  const std::vector<TimedKernel>& kernels_;
   std::int64_t steps_;
   const TimedKernel *forward_ = nullptr, *backward_ = nullptr;
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::int64_t> products_;  // m, k, n
@@ -167,7 +213,7 @@ std::vector<std::string> RecognisedModel::unknown_of_model() const {
   std::vector<std::string> unknown;
   if (!layers_of_stage) unknown.emplace_back("layers");
   if (!d_model) unknown.emplace_back("d_model");
-  if (!d_ff) unknown.emplace_back("d_ff");
+  if (!d_ff && (!experts || experts->layers < all_layers)) unknown.emplace_back("d_ff");
   if (!heads) unknown.emplace_back("heads");
   if (!vocabulary) unknown.emplace_back("vocabulary");
   return unknown;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/studies/from_trace/recognised_degrees.hpp"
+#include "sim/studies/from_trace/recognised_experts.hpp"
 #include "sim/studies/from_trace/timed_kernels.hpp"
 
 namespace lockstep::from_trace {
@@ -14,6 +15,8 @@ namespace lockstep::from_trace {
 struct RecognisedModel {
   std::optional<std::int64_t> layers_of_stage, d_model, d_ff, heads, kv_heads, head_size, vocabulary;  ///< of all ranks
   bool gated = true;
+  std::optional<RecognisedExperts> experts;
+  std::optional<std::int64_t> shared_d_ff;  ///< of a mixture of experts: the width of what every token passes through
   std::optional<std::int64_t> microbatches, sequences_of_microbatch, sequence_length;
   bool recomputes = false;
   std::optional<std::int64_t> forwards_first;  ///< microbatches whose forward ran before the first backward

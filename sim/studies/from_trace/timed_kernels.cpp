@@ -15,33 +15,6 @@ constexpr Seconds shortest(1e-9);
 
 using Dimensions = std::vector<std::vector<std::int64_t>>;
 
-/// "[[4096, 1024], [], [1024, 4096]]"; sizes that cannot be leave their list empty.
-Dimensions dimensions_of(const std::string& text) {
-  Dimensions lists;
-  int depth = 0;
-  const auto* end = text.data() + text.size();
-  for (const char* at = text.data(); at < end;) {
-    if (*at == '[') {
-      if (++depth == 2) lists.emplace_back();
-      ++at;
-    } else if (*at == ']') {
-      --depth;
-      ++at;
-    } else if (depth == 2 && std::isdigit(static_cast<unsigned char>(*at)) != 0) {
-      std::int64_t number = 0;
-      at = std::from_chars(at, end, number).ptr;
-      lists.back().push_back(std::clamp<std::int64_t>(number, 0, largest_size + 1));
-    } else {
-      ++at;
-    }
-  }
-  for (auto& list : lists) {
-    if (std::any_of(list.begin(), list.end(), [](std::int64_t size) { return size < 1 || size > largest_size; }))
-      list.clear();
-  }
-  return lists;
-}
-
 std::optional<topologies::Precision> precision_of(std::string_view type) {
   const auto has = [&](std::string_view word) { return type.find(word) != std::string_view::npos; };
   if (has("BFloat16") || has("bfloat16")) return topologies::Precision::bf16;
@@ -53,6 +26,26 @@ std::optional<topologies::Precision> precision_of(std::string_view type) {
 
 double real(std::int64_t value) { return static_cast<double>(value); }
 Bytes bytes(double value) { return Bytes(static_cast<std::int64_t>(std::min(value, 1e18))); }
+
+/// [rows, k] by [experts, k, n]; or, for the gradients of weights, [m, rows] by [rows, n] for as many experts as the
+/// third list says.
+bool read_grouped(const Dimensions& all, TimedKernel& timed) {
+  const auto& a = all[0];
+  const auto& b = all[1];
+  auto& shape = timed.measured.kernel.shape;
+  const auto share = [](std::int64_t rows, std::int64_t experts) { return std::max<std::int64_t>(1, rows / experts); };
+  if (a.size() == 2 && b.size() == 3 && a[1] == b[1]) {
+    shape = {b[0], share(a[0], b[0]), b[2], b[1]};
+    timed.routed_rows = a[0];
+  } else if (a.size() == 2 && b.size() == 2 && a[1] == b[0] && all.size() > 2 && all[2].size() == 1) {
+    shape = {all[2][0], a[0], b[1], share(a[1], all[2][0])};
+    timed.routed_rows = a[1];
+  } else {
+    return false;
+  }
+  timed.experts = shape.batch;
+  return true;
+}
 
 /// Factors a [batch] x m x k and b [batch] x k x n; the linear operator has [..., k] and n x k.
 bool read_product(const workloads::RecordedOperator& made, const Dimensions& all, TimedKernel& timed) {
@@ -66,6 +59,8 @@ bool read_product(const workloads::RecordedOperator& made, const Dimensions& all
     shape = {1, 1, b[0], b[1]};
     for (std::size_t i = 0; i + 1 < a.size(); ++i) shape.m *= std::min(a[i], largest_size);
     if (shape.m > largest_size) return false;
+  } else if (is_grouped(made)) {
+    if (!read_grouped(all, timed)) return false;
   } else if (a.size() == 2 && b.size() == 2 && a[1] == b[0]) {
     shape = {1, a[0], b[1], a[1]};
   } else if (a.size() == 3 && b.size() == 3 && a[0] == b[0] && a[2] == b[1]) {
@@ -130,6 +125,36 @@ Seconds median(std::vector<Seconds> values) {
 }
 
 }  // namespace
+
+bool is_grouped(const workloads::RecordedOperator& made) {
+  return made.name == "aten::_grouped_mm" || made.name == "gmm" || made.name == "grouped_gemm::gmm";
+}
+
+Dimensions dimensions_of(const std::string& text) {
+  Dimensions lists;
+  int depth = 0;
+  const auto* end = text.data() + text.size();
+  for (const char* at = text.data(); at < end;) {
+    if (*at == '[') {
+      if (++depth == 2) lists.emplace_back();
+      ++at;
+    } else if (*at == ']') {
+      --depth;
+      ++at;
+    } else if (depth == 2 && std::isdigit(static_cast<unsigned char>(*at)) != 0) {
+      std::int64_t number = 0;
+      at = std::from_chars(at, end, number).ptr;
+      lists.back().push_back(std::clamp<std::int64_t>(number, 0, largest_size + 1));
+    } else {
+      ++at;
+    }
+  }
+  for (auto& list : lists) {
+    if (std::any_of(list.begin(), list.end(), [](std::int64_t size) { return size < 1 || size > largest_size; }))
+      list.clear();
+  }
+  return lists;
+}
 
 std::vector<TimedKernel> timed_kernels(const workloads::RecordedJob& job, std::size_t ranks) {
   Indexed<workloads::RecordedOperatorId, std::vector<Seconds>> times(job.operators.size());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 namespace lockstep::planning {
 namespace {
@@ -124,10 +125,72 @@ double StagesAlong::Times::between(std::int32_t from, std::int32_t to) const {
   return (from < to ? upward : downward)[pair];
 }
 
-double GroupCosts::cost(std::int32_t number, const PlanCollective& collective) {
+NetworkPorts::NetworkPorts(const topologies::Cluster& cluster) : cluster_(cluster) {
+  // Where chips differ, the rank with the fullest port may not be the one that computes longest.
+  if (cluster.fabric_spec() == nullptr || cluster.chips().size() > 1) return;
+  Indexed<topologies::NodeId, double> rates(position_of(cluster.nodes()), 0.0);
+  for (topologies::LinkId id = 0; id < cluster.links(); ++id) {
+    const auto& link = cluster.link(id);
+    if (link.kind == topologies::LinkKind::network) rates[link.from] += link.bandwidth.value();
+  }
+  std::set<topologies::NodeId> nics;
+  for (topologies::DeviceId device = 0; device < cluster.devices(); ++device) {
+    const auto nic = cluster.nic_of(device);
+    if (!nics.insert(nic).second || rates[nic] <= 0) return;
+  }
+  rate_of_nic_ = std::move(rates);
+}
+
+std::vector<double> NetworkPorts::seconds_of_slots(const collectives::ProgramGroup& group, std::int32_t slots,
+                                                   const GroupsAlong& groups) const {
+  std::vector<double> seconds(position_of(slots), 0.0);
+  std::set<topologies::NodeId> nics;
+  double rate = 0;
+  for (const auto member : group.members) {
+    nics.insert(cluster_.nic_of(groups.device_of(member)));
+    rate += rate_of_nic_[cluster_.nic_of(groups.device_of(member))];
+  }
+  for (const auto& flow : group.flows) {
+    for (const auto id : flow.links) {
+      const auto& link = cluster_.link(id);
+      if (link.kind == topologies::LinkKind::network && nics.contains(link.from))
+        seconds[position_of(flow.slot)] += 1 / rate;
+    }
+  }
+  return seconds;
+}
+
+GroupCosts::Cost GroupCosts::cost(std::int32_t number, const PlanCollective& collective) {
   const auto [known, is_new] = known_.try_emplace(number);
-  if (is_new) known->second = stages_ == nullptr ? groups_.cost(collective).value() : cost_of_stage(collective);
+  if (is_new)
+    known->second = {stages_ == nullptr ? groups_.cost(collective).value() : cost_of_stage(collective),
+                     ports_.any() ? cost_of_network(collective) : 0};
   return known->second;
+}
+
+double GroupCosts::cost_of_network(const PlanCollective& collective) {
+  const auto choice = groups_.choose(collective);
+  if (choice.algorithm == nullptr) return 0;
+  auto known = std::find_if(of_network_.begin(), of_network_.end(),
+                            [&](const auto& one) { return one.first == choice.algorithm; });
+  if (known == of_network_.end()) {
+    known = of_network_.insert(known, {choice.algorithm, {}});
+    const auto& communicator = groups_.communicator(*choice.algorithm);
+    for (const auto& group : communicator.groups)
+      known->second.push_back(ports_.seconds_of_slots(group, communicator.slots, groups_));
+    std::sort(known->second.begin(), known->second.end());
+    known->second.erase(std::unique(known->second.begin(), known->second.end()), known->second.end());
+  }
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& slots : known->second) {
+    double seconds = 0;
+    for (const auto& phase : choice.phases) {
+      for (std::size_t slot = 0; slot < slots.size(); ++slot)
+        seconds += slots[slot] * phase.slot_bytes[static_cast<collectives::SlotId>(slot)];
+    }
+    least = std::min(least, seconds);
+  }
+  return known->second.empty() ? 0 : least;
 }
 
 double GroupCosts::cost_of_stage(const PlanCollective& collective) {
@@ -223,13 +286,13 @@ const ByPlacement<GroupCosts*>& CostBook::groups(std::int32_t number, std::uint3
     const auto* stages =
         (axes & pipeline_bit) != 0 ? nullptr : this->stages(number).of(static_cast<std::int32_t>(placement));
     auto& costs = costs_[{groups.get(), stages}];
-    if (!costs) costs = std::make_unique<GroupCosts>(space_, *groups, stages);
+    if (!costs) costs = std::make_unique<GroupCosts>(space_, ports_, *groups, stages);
     add(costs.get(), made);
   }
   return made;
 }
 
-double CostBook::cost(GroupCosts& groups, const CollectiveList& list, std::size_t which) {
+GroupCosts::Cost CostBook::cost(GroupCosts& groups, const CollectiveList& list, std::size_t which) {
   auto& along = groups.groups();
   if (!along.made() && !groups.knows(list.numbers[which])) {
     make_room();
@@ -244,32 +307,39 @@ void CostBook::make_room() {
   made_.clear();
 }
 
-ByPlacement<std::vector<double>> CostBook::costs(std::int32_t node, const CollectiveList& list) {
+ByPlacement<CollectiveCosts> CostBook::costs(std::int32_t node, const CollectiveList& list) {
   PlacementSets sets(space_.nodes()[position_of(node)].placements.size());
-  std::vector<ByPlacement<double>> cost_of(list.collectives.size());
+  std::vector<ByPlacement<GroupCosts::Cost>> cost_of(list.collectives.size());
   for (std::size_t i = 0; i < list.collectives.size(); ++i) {
     const auto& groups = this->groups(node, list.collectives[i].axes);
-    std::vector<double> costs;
+    std::vector<GroupCosts::Cost> costs;
     for (auto* const group : groups.different) costs.push_back(cost(*group, list, i));
     auto& own = cost_of[i];
     for (const auto group : groups.which) add(costs[position_of(group)], own);
     sets.tell_apart(own.which, own.different.size());
   }
-  ByPlacement<std::vector<double>> result{{}, std::move(sets.which)};
+  ByPlacement<CollectiveCosts> result{{}, std::move(sets.which)};
   for (const auto placement : sets.first) {
     auto& costs = result.different.emplace_back();
-    for (const auto& one : cost_of) costs.push_back(one.of(placement));
+    for (const auto& one : cost_of) {
+      costs.alone.push_back(one.of(placement).alone);
+      costs.of_network.push_back(one.of(placement).of_network);
+    }
   }
   return result;
 }
 
-std::vector<double> CostBook::least_costs(std::int32_t node, const CollectiveList& list) {
-  std::vector<double> result;
+CollectiveCosts CostBook::least_costs(std::int32_t node, const CollectiveList& list) {
+  CollectiveCosts result;
   for (std::size_t i = 0; i < list.collectives.size(); ++i) {
-    double least = std::numeric_limits<double>::infinity();
-    for (auto* const each : groups(node, list.collectives[i].axes).different)
-      least = std::min(least, cost(*each, list, i));
-    result.push_back(least);
+    constexpr double most = std::numeric_limits<double>::infinity();
+    GroupCosts::Cost least{most, most};
+    for (auto* const each : groups(node, list.collectives[i].axes).different) {
+      const auto own = cost(*each, list, i);
+      least = {std::min(least.alone, own.alone), std::min(least.of_network, own.of_network)};
+    }
+    result.alone.push_back(least.alone);
+    result.of_network.push_back(least.of_network);
   }
   return result;
 }

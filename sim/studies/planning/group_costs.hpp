@@ -68,31 +68,56 @@ class StagesAlong {
   mutable std::unordered_map<std::int64_t, Times> times_;
 };
 
+/// The ports by which ranks send to the network between units, where each rank has its own.
+class NetworkPorts {
+ public:
+  explicit NetworkPorts(const topologies::Cluster& cluster);
+  [[nodiscard]] bool any() const { return !rate_of_nic_.empty(); }
+  /// Seconds for which a byte of each slot fills the ports of a group's members, one with another.
+  [[nodiscard]] std::vector<double> seconds_of_slots(const collectives::ProgramGroup& group, std::int32_t slots,
+                                                     const GroupsAlong& groups) const;
+
+ private:
+  const topologies::Cluster& cluster_;
+  Indexed<topologies::NodeId, double>
+      rate_of_nic_;  ///< bytes a second to the network; empty: ranks share NICs, or none
+};
+
 /// Costs of collectives along some axes. Groups of one stage run at the same time and share links. Groups of other
 /// stages may not be running, so the closed form, which counts them, is not a lower bound; the load of the busiest link
 /// of one stage is.
 class GroupCosts {
  public:
   /// `stages`: null without a pipeline.
-  GroupCosts(const PlanSpace& space, GroupsAlong& groups, const StagesAlong* stages)
-      : space_(space), groups_(groups), stages_(stages) {}
+  GroupCosts(const PlanSpace& space, const NetworkPorts& ports, GroupsAlong& groups, const StagesAlong* stages)
+      : space_(space), ports_(ports), groups_(groups), stages_(stages) {}
+  struct Cost {
+    double alone = 0, of_network = 0;  ///< as in CollectiveCosts
+    friend bool operator==(const Cost&, const Cost&) = default;
+  };
   /// `number`: of the collective in the book.
-  [[nodiscard]] double cost(std::int32_t number, const PlanCollective& collective);
+  [[nodiscard]] Cost cost(std::int32_t number, const PlanCollective& collective);
   [[nodiscard]] bool knows(std::int32_t number) const { return known_.contains(number); }
   [[nodiscard]] GroupsAlong& groups() { return groups_; }
 
  private:
   [[nodiscard]] double cost_of_stage(const PlanCollective& collective);
+  /// Every rank is in one group, so if each group fills its members' ports for this long or longer, one with another,
+  /// all ranks of a stage together do.
+  [[nodiscard]] double cost_of_network(const PlanCollective& collective);
   /// Loads of links by the stages that differ.
   [[nodiscard]] const collectives::SlotLoads& loads(const collectives::CollectiveAlgorithm& algorithm);
   [[nodiscard]] collectives::SlotLoads loads_of_stages(const collectives::Communicator& communicator,
                                                        const topologies::GroupOrbits* orbits);
 
   const PlanSpace& space_;
+  const NetworkPorts& ports_;
   GroupsAlong& groups_;
   const StagesAlong* stages_;
+  /// By algorithm, of the groups that differ: NetworkPorts::seconds_of_slots.
+  std::vector<std::pair<const collectives::CollectiveAlgorithm*, std::vector<std::vector<double>>>> of_network_;
   std::vector<std::pair<const collectives::CollectiveAlgorithm*, collectives::SlotLoads>> loads_;
-  std::unordered_map<std::int32_t, double> known_;  ///< by number
+  std::unordered_map<std::int32_t, Cost> known_;  ///< by number
 };
 
 /// A value for each placement of a node, stored once for placements with equal values.
@@ -117,12 +142,12 @@ struct PlacementSets {
 /// Keeps all costs that a search has asked for.
 class CostBook {
  public:
-  explicit CostBook(const PlanSpace& space) : space_(space), nodes_(space.nodes().size()) {}
+  explicit CostBook(const PlanSpace& space) : space_(space), ports_(space.cluster()), nodes_(space.nodes().size()) {}
 
   /// Costs of the collectives of a list on each placement. `node`: the node's number in the space.
-  [[nodiscard]] ByPlacement<std::vector<double>> costs(std::int32_t node, const CollectiveList& list);
+  [[nodiscard]] ByPlacement<CollectiveCosts> costs(std::int32_t node, const CollectiveList& list);
   /// For each collective the least cost over all placements.
-  [[nodiscard]] std::vector<double> least_costs(std::int32_t node, const CollectiveList& list);
+  [[nodiscard]] CollectiveCosts least_costs(std::int32_t node, const CollectiveList& list);
   /// Null without a pipeline.
   [[nodiscard]] const ByPlacement<const StagesAlong*>& stages(std::int32_t node);
 
@@ -136,12 +161,13 @@ class CostBook {
     std::array<ByPlacement<GroupCosts*>, 1U << plan_axes.size()> along;  ///< each set of axes
     ByPlacement<const StagesAlong*> stages;
   };
-  [[nodiscard]] double cost(GroupCosts& groups, const CollectiveList& list, std::size_t which);
+  [[nodiscard]] GroupCosts::Cost cost(GroupCosts& groups, const CollectiveList& list, std::size_t which);
   [[nodiscard]] const ByPlacement<GroupCosts*>& groups(std::int32_t node, std::uint32_t axes);
 
   void make_room();
 
   const PlanSpace& space_;
+  NetworkPorts ports_;
   std::map<std::uint32_t, std::map<Place, std::unique_ptr<GroupsAlong>, Before>> groups_;  ///< by axes
   std::map<Place, std::unique_ptr<StagesAlong>, Before> stages_;
   std::map<std::pair<const GroupsAlong*, const StagesAlong*>, std::unique_ptr<GroupCosts>> costs_;

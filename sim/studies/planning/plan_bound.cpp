@@ -29,11 +29,10 @@ PlanBounds::VirtualStage PlanBounds::virtual_stage_of(const VirtualStageBlocks::
     stage.weight_gradient_load.compute += passes.weight_gradient.compute;
     add(stage.weight_gradient_load.streams.between, kind.weight_gradient.streams.between);
     add(stage.reduced_each, state.each);
-    for (std::size_t axis = 0; axis < plan_axes.size(); ++axis) {
-      stage.each[axis] += kind.each[axis] + state.each[axis];
-      stage.once[axis] += state.once[axis];
-      stage.published[axis] += state.published[axis];
-    }
+    add(stage.each, kind.each);
+    add(stage.each, state.each);
+    add(stage.once, state.once);
+    add(stage.published, state.published);
     stage.update += state.update;
     stage.held += state.held;
     stage.gradients += state.gradients;
@@ -149,7 +148,7 @@ LowerBound PlanBounds::of(std::int32_t pipeline, std::int64_t microbatches, cons
       } else {
         work += count * (stage.forward.free_free + stage.backward.free_free);
       }
-      for (std::size_t axis = 0; axis < plan_axes.size(); ++axis) {
+      for (std::size_t axis = 0; axis < busy.size(); ++axis) {
         busy[axis] += count * stage.each[axis] + stage.once[axis] + stage.published[axis];
         gradients[axis] += count * each[axis] + stage.once[axis];
         if (!base.step.publish_ahead) published[axis] += stage.published[axis];

@@ -35,10 +35,13 @@ class Search {
   /// bound gets its exact time and returns to the queue. No plan can be faster than one whose key is exact: it is run
   /// as `lockstep run` does, and shown if it fits.
   SearchResult run() {
-    plant();
+    // In whatever time: no answer is worse than the file's own plan.
+    if (const auto own = plant()) find_good_plan(*own, space_.plans_of_file());
     while (fastest_.size() < options_.top && !done() && !out_of_time()) {
       if (looks_for_good_plans()) {
-        find_good_plan();
+        const auto root = queue_.top();
+        queue_.pop();
+        find_good_plan(root, {});
         continue;
       }
       const auto branch = queue_.top();
@@ -60,21 +63,24 @@ class Search {
   using Clock = std::chrono::steady_clock;
 
   [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
-  [[nodiscard]] bool done() const { return queue_.empty() && !own_root_; }
+  [[nodiscard]] bool done() const { return queue_.empty(); }
   [[nodiscard]] bool out_of_time() const { return seconds() >= options_.limit_s; }
 
   /// Branches with a bound above this, the time of the last plan shown, are not looked at.
   [[nodiscard]] double threshold() const { return fastest_.size() < options_.top ? nothing_yet : last_s_; }
 
-  void plant() {
+  /// With a limit, the set of plans with the sizes of the file, if there is one, is not in the queue but returned.
+  std::optional<PlanBranch> plant() {
+    std::optional<PlanBranch> own;
     for (const auto& root : workers_.roots()) {
       if (options_.limit_s < nothing_yet && root.choice.degrees == space_.degrees_of_file()) {
-        own_root_ = root;
+        own = root;
       } else {
         queue_.push(root);
       }
     }
     bounds_s_ = seconds();
+    return own;
   }
 
   /// The next sets of plans, enough for all threads. The sets after the first are likely, but not certain, to be
@@ -108,18 +114,15 @@ class Search {
 
   /// With a limit, until a plan fits, and then for a quarter of the time.
   [[nodiscard]] bool looks_for_good_plans() const {
-    if (own_root_) return true;
     return options_.limit_s < nothing_yet && queue_.top().level != PlanBranch::Level::plan &&
            (incumbent_s_ == nothing_yet || good_plans_s_ < seconds() / 4);
   }
 
-  /// The first time in the sizes that the scenario's file has, if it has any, and then in those of the lowest bound.
-  void find_good_plan() {
+  /// Below a branch: one of the plans wanted or, if there are none, one that seems good.
+  void find_good_plan(const PlanBranch& root, const std::vector<PlanChoice>& wanted) {
     const double started_s = seconds();
-    const auto own = std::exchange(own_root_, std::nullopt);
-    const auto root = own ? *own : queue_.top();
-    if (!own) queue_.pop();
-    if (const auto plan = best_below(root); plan && !timed_.contains(plan->choice)) {
+    const auto plan = wanted.empty() ? best_below(root) : wanted_below(root, wanted);
+    if (plan && !timed_.contains(plan->choice)) {
       workers_.start(*plan);
       for (const auto& [timed, step_s] : workers_.wait()) {
         take(timed, step_s);
@@ -152,6 +155,48 @@ class Search {
     return found;
   }
 
+  [[nodiscard]] bool may_hold(const PlanBranch& branch, const PlanChoice& plan) const {
+    const auto& choice = branch.choice;
+    switch (branch.level) {
+      case PlanBranch::Level::degrees: return choice.degrees == plan.degrees;
+      case PlanBranch::Level::tokens:
+        return std::tie(choice.recompute, choice.microbatches) == std::tie(plan.recompute, plan.microbatches);
+      case PlanBranch::Level::step: return choice.zero == plan.zero;
+      case PlanBranch::Level::cost_class: {
+        const auto& forms = space_.schedule_forms(plan.degrees.pipeline, plan.microbatches);
+        return std::any_of(forms.begin(), forms.end(), [&](const auto& form) {
+          return form.front() == choice.schedule && std::find(form.begin(), form.end(), plan.schedule) != form.end();
+        });
+      }
+      case PlanBranch::Level::plan: return choice == plan;
+    }
+    return false;
+  }
+
+  /// Of the plans wanted below a branch, that with the lowest bound, if one may fit; everything else that is found
+  /// there goes into the queue.
+  std::optional<PlanBranch> wanted_below(const PlanBranch& root, const std::vector<PlanChoice>& wanted) {
+    std::vector<PlanBranch> open{root};
+    std::optional<PlanBranch> found;
+    while (!open.empty()) {
+      const auto made = below(open);
+      open.clear();
+      for (const auto& from : made) {
+        for (const auto& branch : from.branches) {
+          if (std::none_of(wanted.begin(), wanted.end(), [&](const auto& plan) { return may_hold(branch, plan); })) {
+            queue_.push(branch);
+          } else if (branch.level != PlanBranch::Level::plan) {
+            open.push_back(branch);
+          } else {
+            if (found) queue_.push(goes_first(branch, *found) ? *found : branch);
+            if (!found || goes_first(branch, *found)) found = branch;
+          }
+        }
+      }
+    }
+    return found;
+  }
+
   /// The bound, and more where there is little room in memory: plans hold more than their bound knows of.
   [[nodiscard]] double expected_s(const PlanBranch& branch) const {
     const double full = static_cast<double>(branch.bytes) / static_cast<double>(space_.memory().value());
@@ -167,7 +212,6 @@ class Search {
 
   /// Simulates the fastest of the plans that were timed before the search was stopped, in the order of their times.
   void confirm_fastest() {
-    if (own_root_) open_.push_back(*own_root_);
     for (auto rest = std::exchange(queue_, {}); !rest.empty(); rest.pop()) {
       const auto& branch = rest.top();
       const bool is_timed = branch.level == PlanBranch::Level::plan && timed_.contains(branch.choice);
@@ -293,7 +337,6 @@ class Search {
   double bounds_s_ = 0, good_plans_s_ = 0;     ///< time spent on either
   std::map<PlanChoice, PlanFigures> figures_;  ///< of plans simulated as they are shown
   double incumbent_s_ = nothing_yet;           ///< of the best plan that is known to fit, before its turn
-  std::optional<PlanBranch> own_root_;         ///< with the sizes of the file; not looked into yet
   bool stopped_ = false;
   std::vector<PlanBranch> open_;  ///< of a search that was stopped
 };

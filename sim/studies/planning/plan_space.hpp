@@ -84,6 +84,9 @@ class PlanSpace {
   [[nodiscard]] std::int64_t size() const { return size_; }
   /// The sizes with which the scenario's file itself splits its step; all 1 if it does not say.
   [[nodiscard]] const Degrees& degrees_of_file() const { return degrees_of_file_; }
+  /// The plan that the scenario's file has: one plan of this space, one for each placement if the file does not say
+  /// where its axes lie, or none if the space does not hold it.
+  [[nodiscard]] const std::vector<PlanChoice>& plans_of_file() const { return plans_of_file_; }
   [[nodiscard]] const std::vector<ScheduleChoice>& schedules(std::int32_t pipeline, std::int64_t microbatches) const {
     return choices(pipeline, microbatches).all;
   }
@@ -110,6 +113,7 @@ class PlanSpace {
  private:
   void list_degrees();
   void add(const Degrees& degrees);
+  [[nodiscard]] std::vector<PlanChoice> find_plans_of(const scenario::Scenario& scenario) const;
   /// Microbatches that the axes and the size of the step's graph allow; none if the arrays cannot be split so at all.
   [[nodiscard]] std::vector<std::int64_t> microbatches_of(const Degrees& degrees);
   void tell_why_no_schedule(const Node& node);
@@ -137,6 +141,7 @@ class PlanSpace {
   std::vector<Node> nodes_;
   std::int64_t size_ = 0;
   Degrees degrees_of_file_;
+  std::vector<PlanChoice> plans_of_file_;
   std::string no_schedule_;  ///< why the first schedule searched cannot be had where none can
 };
 

@@ -51,6 +51,14 @@ struct CollectiveList {
   friend bool operator==(const CollectiveList&, const CollectiveList&) = default;
 };
 
+/// What collectives cost, in their order, in seconds.
+struct CollectiveCosts {
+  std::vector<double> alone;
+  /// For how long all ranks' ports to the network are full at least, one rank with another; 0 or empty: not known.
+  std::vector<double> of_network = {};
+  friend bool operator==(const CollectiveCosts&, const CollectiveCosts&) = default;
+};
+
 /// One block for each kind. Steps and chains name collectives by their place in the list.
 template <class Block>
 struct Summary : CollectiveList {

@@ -16,7 +16,7 @@ void make_room(Known& known) {
 
 /// For how long the forwards and input gradients of a model occupy the communication stream that is busy longest. Their
 /// collectives are the same for every number of tokens; those of weight gradients depend on it (SummaryBook::state).
-double longest_stream(const std::vector<int>& order, const PassesSummary& summary, std::span<const double> costs) {
+double longest_stream(const std::vector<int>& order, const PassesSummary& summary, const CollectiveCosts& costs) {
   BusyStreams busy{};
   for (const int kind : order) {
     const auto& block = summary.kinds[position_of(kind)];
@@ -193,7 +193,7 @@ PlanTree::Placed PlanTree::placed(std::int32_t number, const PlanChoice& choice)
               PlacementSets(node.placements.size())};
   if (node.degrees.pipeline > 1) {
     const auto norms = book_.costs(number, summaries_.norm_over_stages());
-    for (const auto which : norms.which) made.norms.push_back(norms.different[position_of(which)].front());
+    for (const auto which : norms.which) made.norms.push_back(norms.different[position_of(which)].alone.front());
     made.alike.tell_apart(norms.which, norms.different.size());
   } else {
     made.norms.assign(node.placements.size(), 0);

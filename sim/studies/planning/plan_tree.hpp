@@ -57,7 +57,8 @@ class PlanTree {
   template <class Timed, class Summary>
   const Timed& at_least(Known<Timed>& known, std::int32_t node, const Summary& summary);
   [[nodiscard]] double least_norm(std::int32_t node) {
-    return node_at(node).degrees.pipeline > 1 ? book_.least_costs(node, summaries_.norm_over_stages()).front() : 0;
+    return node_at(node).degrees.pipeline > 1 ? book_.least_costs(node, summaries_.norm_over_stages()).alone.front()
+                                              : 0;
   }
   void make_room();
 

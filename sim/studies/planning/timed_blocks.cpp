@@ -8,13 +8,14 @@ namespace {
 /// The collectives of a summary with their costs.
 struct Costed {
   const std::vector<PlanCollective>& collectives;
-  std::span<const double> costs;
+  const CollectiveCosts& costs;
 
   void occupy(BusyStreams& streams, std::int32_t collective) const {
-    for (std::size_t axis = 0; axis < streams.size(); ++axis) {
-      if ((collectives[position_of(collective)].axes >> axis & 1U) != 0)
-        streams[axis] += costs[position_of(collective)];
+    const auto which = position_of(collective);
+    for (std::size_t axis = 0; axis < plan_axes.size(); ++axis) {
+      if ((collectives[which].axes >> axis & 1U) != 0) streams[axis] += costs.alone[which];
     }
+    if (!costs.of_network.empty()) streams.back() += costs.of_network[which];
   }
   void occupy(BusyStreams& streams, const std::vector<std::int32_t>& chain) const {
     for (const auto collective : chain) occupy(streams, collective);
@@ -22,7 +23,8 @@ struct Costed {
   [[nodiscard]] double along_data(const std::vector<std::int32_t>& chain) const {
     double time = 0;
     for (const auto collective : chain) {
-      if ((collectives[position_of(collective)].axes >> data_axis & 1U) != 0) time += costs[position_of(collective)];
+      if ((collectives[position_of(collective)].axes >> data_axis & 1U) != 0)
+        time += costs.alone[position_of(collective)];
     }
     return time;
   }
@@ -73,20 +75,21 @@ PassStreams PassStreams::then(const PassStreams& next) const {
   return made;
 }
 
-void occupy(BusyStreams& streams, const PassSummary& pass, const CollectiveList& list, std::span<const double> costs) {
+void occupy(BusyStreams& streams, const PassSummary& pass, const CollectiveList& list, const CollectiveCosts& costs) {
   const Costed costed{list.collectives, costs};
   for (const auto& step : pass.steps) {
     if (step.collective >= 0) costed.occupy(streams, step.collective);
   }
 }
 
-TimedPasses timed(const PassesSummary& summary, std::span<const double> costs) {
+TimedPasses timed(const PassesSummary& summary, const CollectiveCosts& costs) {
   const Costed costed{summary.collectives, costs};
   const auto timed = [&](const PassSummary& pass) {
-    TimedPasses::Pass made{path_of(pass, costs), {0, costed.along_data(pass.gathers)}, streams_of(pass, costed)};
+    TimedPasses::Pass made{path_of(pass, costs.alone), {0, costed.along_data(pass.gathers)}, streams_of(pass, costed)};
     for (const auto& gather : pass.gathers)
-      made.gather.first = &gather == &pass.gathers.front() ? costs[position_of(gather)]
-                                                           : std::min(made.gather.first, costs[position_of(gather)]);
+      made.gather.first = &gather == &pass.gathers.front()
+                              ? costs.alone[position_of(gather)]
+                              : std::min(made.gather.first, costs.alone[position_of(gather)]);
     return made;
   };
   TimedPasses result;
@@ -102,7 +105,7 @@ TimedPasses timed(const PassesSummary& summary, std::span<const double> costs) {
   return result;
 }
 
-TimedState timed(const StateSummary& summary, std::span<const double> costs) {
+TimedState timed(const StateSummary& summary, const CollectiveCosts& costs) {
   const Costed costed{summary.collectives, costs};
   TimedState result;
   for (const auto& block : summary.kinds) {

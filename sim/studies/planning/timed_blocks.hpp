@@ -10,8 +10,9 @@
 
 namespace lockstep::planning {
 
-/// Seconds for which the communication streams are busy, by axis.
-using BusyStreams = std::array<double, plan_axes.size()>;
+/// Seconds for which the communication streams are busy, by axis; last, seconds for which the ports to the network are
+/// full (CollectiveCosts), which collectives of all axes share.
+using BusyStreams = std::array<double, plan_axes.size() + 1>;
 
 /// For how long the collectives of a pass occupy the streams, by what is certain about when they run.
 struct PassStreams {
@@ -56,10 +57,10 @@ struct TimedState {
 
 /// Adds the collectives of a pass's steps to what occupies the streams, without those that gather weights. `costs`: of
 /// the summary's collectives.
-void occupy(BusyStreams& streams, const PassSummary& pass, const CollectiveList& list, std::span<const double> costs);
+void occupy(BusyStreams& streams, const PassSummary& pass, const CollectiveList& list, const CollectiveCosts& costs);
 /// `costs`: of the summary's collectives.
-[[nodiscard]] TimedPasses timed(const PassesSummary& summary, std::span<const double> costs);
-[[nodiscard]] TimedState timed(const StateSummary& summary, std::span<const double> costs);
+[[nodiscard]] TimedPasses timed(const PassesSummary& summary, const CollectiveCosts& costs);
+[[nodiscard]] TimedState timed(const StateSummary& summary, const CollectiveCosts& costs);
 /// The element-wise minimum.
 [[nodiscard]] TimedState least(const TimedState& one, const TimedState& other);
 

@@ -51,6 +51,8 @@ struct Dialect {
   std::span<const std::string_view> without_influence;  ///< on time and memory, written as in NamedOption
 };
 extern const Dialect megatron, torchtitan, deepspeed, maxtext;
+void carry_over_megatron(Recipe& recipe);
+void carry_over_maxtext(Recipe& recipe);
 
 /// Options of Megatron's YAML files under the names of its arguments.
 [[nodiscard]] std::vector<RecipeOption> as_megatron_arguments(std::vector<RecipeOption> options);

@@ -20,7 +20,7 @@ RecipeFormat wanted_format(std::string_view text, const RecipeRequest& request) 
     }
     throw ConfigError({{{"--format", 0, 0},
                         "",
-                        quoted(request.format) + " is not a format of recipes",
+                        in_quotes(request.format) + " is not a format of recipes",
                         "megatron, torchtitan, deepspeed or maxtext"}});
   }
   if (const auto format = format_of(text)) return *format;

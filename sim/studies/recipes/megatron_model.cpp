@@ -161,7 +161,7 @@ class MegatronModel {
     }
     const auto before = whole_number(digits);
     if (!before)
-      return o_.problem(window, quoted(window.text()) + " is no window", "tokens before and behind, such as 127,0");
+      return o_.problem(window, in_quotes(window.text()) + " is no window", "tokens before and behind, such as 127,0");
     d_.set("model.window.tokens", *before + 1, window);
     if (const auto every = o_.number("window-attn-skip-freq"))
       d_.set("model.window.full_every", *every, *o_.find("window-attn-skip-freq"));
@@ -219,7 +219,7 @@ class MegatronModel {
       if (c != '|' && c != ' ' && c != '\'' && c != '"') letters += c;
     }
     if (letters.empty() || letters.size() > most_layers || letters.find_first_not_of("M*-E") != std::string::npos)
-      return o_.problem(pattern, quoted(text.substr(0, 100)) + " is not a pattern of layers",
+      return o_.problem(pattern, in_quotes(text.substr(0, 100)) + " is not a pattern of layers",
                         "letters M (Mamba-2), * (attention), - (MLP) and E (experts)");
     (void)o_.find("num-layers");
     d_.set("model.layers", static_cast<std::int64_t>(letters.size()), pattern);
@@ -279,7 +279,7 @@ class MegatronModel {
   /// "[0]*3+[1]*58", "([0]*3+[1]*11)", a list, or a number N: the first layer and every N-th behind it.
   void which_layers(const RecipeOption& option) {
     const auto refuse = [&] {
-      o_.problem(option, quoted(option.text().substr(0, 100)) + " is no pattern of layers that a scenario can say",
+      o_.problem(option, in_quotes(option.text().substr(0, 100)) + " is no pattern of layers that a scenario can say",
                  "dense layers first, then all with experts, such as [0]*3+[1]*58");
     };
     if (const auto every = whole_number(option.text())) {

@@ -1,6 +1,7 @@
 // Precision, optimizer, recomputation and communication of Megatron's arguments.
 #include <algorithm>
 
+#include "sim/core/yaml_text.hpp"
 #include "sim/studies/recipes/dialects_private.hpp"
 
 namespace lockstep::recipes {
@@ -45,7 +46,7 @@ void set_optimizer(Recipe& recipe) {
   auto name = o.word({"optimizer"}).value_or("adam");
   if (name.find("muon") != std::string::npos) {
     d.set("training.optimizer", "muon", *option);
-    const auto mode = o.word("muon-tp-mode").value_or("duplicated");
+    const auto mode = in_one_line(o.word("muon-tp-mode").value_or("duplicated"));
     if (const auto steps = o.number("muon-num-ns-steps"))
       d.set("training.muon.steps", *steps, *o.find("muon-num-ns-steps"));
     const bool by_layers = name.find("dist") != std::string::npos || o.flag("use-layer-wise-distributed-optimizer");
@@ -102,7 +103,7 @@ void set_parts(Recipe& recipe, const RecipeOption& option) {
     if (found != std::end(modules) && list.find(std::string(found->part)) == std::string::npos)
       list += (list.size() > 1 ? ", " : "") + std::string(found->part);
     else if (found == std::end(modules) && !word.empty())
-      recipe.draft.leave_out(option, quoted(word) + " is no part that a scenario can recompute");
+      recipe.draft.leave_out(option, in_quotes(word) + " is no part that a scenario can recompute");
     word.clear();
   }
   if (list.size() == 1) return;

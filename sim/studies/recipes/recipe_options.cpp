@@ -21,7 +21,7 @@ std::string RecipeOption::text() const {
   return text;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result(1, '\'');
   result.append(text);
   result += '\'';
@@ -62,10 +62,10 @@ std::optional<std::int64_t> RecipeOptions::number(Names names, std::int64_t leas
   if (option == nullptr || says_nothing(*option)) return std::nullopt;
   const auto value = whole_number(option->text());
   if (value && *value >= least && *value <= most) return value;
-  problem(
-      *option,
-      quoted(option->text()) + " is not a whole number from " + std::to_string(least) + " to " + std::to_string(most),
-      option->text().starts_with('$') ? "its value, by --variable NAME=VALUE" : "such a number");
+  problem(*option,
+          in_quotes(option->text()) + " is not a whole number from " + std::to_string(least) + " to " +
+              std::to_string(most),
+          option->text().starts_with('$') ? "its value, by --variable NAME=VALUE" : "such a number");
   return std::nullopt;
 }
 
@@ -76,7 +76,7 @@ std::optional<double> RecipeOptions::decimal(Names names) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && end == text.data() + text.size() && std::isfinite(value)) return value;
-  problem(*option, quoted(text) + " is not a number", "a number such as 0.1");
+  problem(*option, in_quotes(text) + " is not a number", "a number such as 0.1");
   return std::nullopt;
 }
 
@@ -92,7 +92,7 @@ std::optional<bool> RecipeOptions::boolean(Names names) {
   const auto word = in_lower_case(option->text());
   if (option->values.empty() || word == "true" || word == "1" || word == "yes" || word == "on") return true;
   if (word == "false" || word == "0" || word == "no" || word == "off") return false;
-  problem(*option, quoted(option->text()) + " is neither true nor false", "true or false");
+  problem(*option, in_quotes(option->text()) + " is neither true nor false", "true or false");
   return std::nullopt;
 }
 

@@ -59,7 +59,7 @@ class RecipeOptions {
 };
 
 /// 'text'.
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string in_quotes(std::string_view text);
 /// Letters A to Z made small.
 [[nodiscard]] std::string in_lower_case(std::string_view text);
 /// A whole number, if the text is one and nothing else; `1_000` and `1e3` are 1000, as TOML and Python write it.

@@ -21,7 +21,7 @@ void set_model(Recipe& recipe) {
     return recipe.problem("model", "name and flavor are missing", "the recipe's [model], or --model NAME");
   const auto model = model_called(name->text() + "/" + flavor->text());
   if (model.empty())
-    return o.problem(*flavor, quoted(name->text() + " " + flavor->text()) + " is not a model that Lockstep knows",
+    return o.problem(*flavor, in_quotes(name->text() + " " + flavor->text()) + " is not a model that Lockstep knows",
                      "--model with a config.json or a name of lockstep list models");
   recipe.draft.set("model", model, *flavor);
   recipe.layers = layers_of(model);
@@ -132,7 +132,7 @@ void set_pipeline(Recipe& recipe, const Degrees& degrees, std::int64_t layers) {
     const auto* found =
         std::find_if(schedules.begin(), schedules.end(), [&](const auto& each) { return each.theirs == name; });
     if (found == schedules.end())
-      return o.problem(*option, quoted(option->text()) + " has no counterpart",
+      return o.problem(*option, in_quotes(option->text()) + " has no counterpart",
                        "1F1B, GPipe, Interleaved1F1B, LoopedBFS, InterleavedZeroBubble, ZBVZeroBubble or DualPipeV");
     d.set("pipeline.schedule", std::string(found->ours), *option);
     chunks = found->chunks;

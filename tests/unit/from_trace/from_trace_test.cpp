@@ -63,6 +63,58 @@ TEST(FromTrace, RatesOfClasses) {
   EXPECT_GT(std::abs(products.unfitted / products.recorded - 1), 0.05) << "the catalog's rates are others";
 }
 
+/// Eight experts of width 512, two of a token, in three layers of four heads.
+LlamaTrace with_experts() {
+  LlamaTrace trace;
+  trace.experts = 8;
+  trace.d = 768;  // other than the rows, as gradients of weights have them
+  trace.heads = 6;
+  return trace;
+}
+
+// The keys of the experts are those with which the trace was made, with and without a gate, recomputation, a shared
+// expert and a dense layer, and so are the FLOPs of all products: router, experts and the rest. Where the choice is not
+// recorded, the rows of the experts' products tell it.
+TEST(FromTrace, Experts) {
+  for (int drawn = 0; drawn < 32; ++drawn) {
+    auto trace = with_experts();
+    trace.gated = (drawn & 1) == 0;
+    trace.recomputes = (drawn & 2) != 0;
+    trace.shared_width = (drawn & 4) != 0 ? 640 : 0;
+    trace.dense_layers = (drawn & 8) != 0 ? 1 : 0;
+    trace.tells_choice = (drawn & 16) == 0 || !trace.gated;  // without it a gate is taken for granted
+    const auto made = scenario_of(trace.json());
+    const std::string moe = std::string("moe: {experts: 8, experts_per_token: 2, d_ff: 512") +
+                            (trace.shared_width > 0 ? ", shared_experts: 1, shared_d_ff: 640" : "") +
+                            (trace.dense_layers > 0 ? ", dense_first: 1}" : "}");
+    EXPECT_THAT(made.yaml, HasSubstr(moe)) << drawn;
+    EXPECT_THAT(made.yaml,
+                HasSubstr(std::string("d_model: 768") + (trace.dense_layers > 0 ? ", d_ff: 2816" : "") + ", heads: 6"))
+        << drawn;
+    EXPECT_EQ(made.yaml.find("mlp: plain") == std::string::npos, trace.gated) << drawn;
+    EXPECT_NEAR(row(made, from_trace::KernelClass::products).flops.value() / trace.product_flops, 1, 1e-9) << drawn;
+  }
+}
+
+// A group with all-to-alls beside grouped products distributes the experts: four ranks with two experts each. Of the
+// eight ranks with FSDP they are some: weights are split over data 2 x expert 4, which is ZeRO-3.
+TEST(FromTrace, ExpertsOnSeveralRanks) {
+  auto trace = with_experts();
+  trace.expert_ranks = 4;
+  const auto made = scenario_of(trace.json());
+  EXPECT_THAT(made.yaml, HasSubstr("parallel: {data: 2, expert: 4, zero: 3}"));
+  EXPECT_THAT(made.yaml, HasSubstr("moe: {experts: 8, experts_per_token: 2, d_ff: 512}"));
+  EXPECT_THAT(made.reasons, Contains("The group of 4 ranks with all-to-alls is taken to distribute the experts."));
+  double exchanged = 0, derived = 0;
+  for (const auto& one : made.collectives) {
+    if (one.kind != "all_to_all") continue;
+    exchanged += one.recorded;
+    derived += one.derived;
+  }
+  EXPECT_DOUBLE_EQ(exchanged, 4 * 3 * 2) << "two forward and two backward, of three layers and two microbatches";
+  EXPECT_DOUBLE_EQ(derived, exchanged);
+}
+
 // Without shapes the model is named by the user; its layers, three of them, tell two microbatches from six passes of
 // attention, which the kernels' names tell.
 TEST(FromTrace, NamesOfKernels) {

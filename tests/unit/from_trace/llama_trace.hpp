@@ -8,6 +8,9 @@ namespace lockstep::test {
 
 struct LlamaTrace {
   std::int64_t layers = 3, d = 1024, f = 2816, heads = 8, kv_heads = 2, head_size = 128, vocabulary = 32000;
+  /// With experts instead of the MLP: the router, the choice, and grouped products of the experts of one rank.
+  std::int64_t experts = 0, per_token = 2, expert_width = 512, expert_ranks = 1, shared_width = 0, dense_layers = 0;
+  bool tells_choice = true;
   std::int64_t sequences = 2, tokens = 512, microbatches = 2;
   bool gated = true, recomputes = false, has_shapes = true, attends = true;  ///< attends: has kernels of attention
   double products = 400e12, attention = 200e12, memory = 2e12;               ///< FLOP/s, FLOP/s, bytes/s
@@ -16,12 +19,12 @@ struct LlamaTrace {
     events_.clear();
     for (std::int64_t i = 0; i < microbatches; ++i) {
       elementwise(rows() * d * 2);
-      for (std::int64_t layer = 0; layer < layers; ++layer) forward();
+      for (std::int64_t layer = 0; layer < layers; ++layer) forward(layer);
       product(rows(), d, vocabulary);
       elementwise(rows() * vocabulary * 4);
       product(rows(), vocabulary, d);
       product(vocabulary, rows(), d);
-      for (std::int64_t layer = 0; layer < layers; ++layer) backward();
+      for (std::int64_t layer = layers - 1; layer >= 0; --layer) backward(layer);
     }
     return R"({"distributedInfo": {"rank": 0, "world_size": 8}, "traceEvents": [)" + events_ + "{}]}";
   }
@@ -88,20 +91,79 @@ struct LlamaTrace {
         20);
   }
 
-  void forward() {
-    gather("_allgather_base");
-    pass();
+  /// A token's rows for its experts; ranks exchange as many as they have.
+  [[nodiscard]] std::int64_t routed() const { return rows() * per_token; }
+
+  void grouped(std::int64_t k, std::int64_t n, bool of_weights = false) {
+    const double flops = 2.0 * static_cast<double>(routed()) * static_cast<double>(k) * static_cast<double>(n);
+    product_flops += flops;
+    const auto local = experts / expert_ranks;
+    called("aten::_grouped_mm",
+           of_weights ? "[" + list({k, routed()}) + ", " + list({routed(), n}) + ", " + list({local}) + "]"
+                      : "[" + list({routed(), k}) + ", " + list({local, k, n}) + ", " + list({local}) + "]");
+    kernel("nvjet_grouped", flops / products, "");
   }
 
-  void pass() {
+  void exchange() {
+    if (expert_ranks == 1) return;
+    kernel("ncclDevKernel_SendRecv", 50e-6,
+           R"(, "Collective name": "all_to_allv", "In msg nelems": )" + std::to_string(routed() * d) +
+               R"(, "Out msg nelems": )" + std::to_string(routed() * d) + R"(, "Group size": )" +
+               std::to_string(expert_ranks) + R"(, "dtype": "BFloat16", "Process Group Name": "9")",
+           21);
+  }
+
+  [[nodiscard]] bool has_experts(std::int64_t layer) const { return experts > 0 && layer >= dense_layers; }
+
+  void mlp(std::int64_t layer) {
+    const auto dense = [&](std::int64_t width) {
+      for (int i = 0; i < (gated ? 2 : 1); ++i) product(rows(), d, width);
+      product(rows(), width, d);
+    };
+    if (!has_experts(layer)) return dense(f);
+    product(rows(), d, experts);
+    if (tells_choice)
+      called("aten::topk", "[" + list({rows(), experts}) + R"(, [], [], [], []], "Concrete Inputs": ["", ")" +
+                               std::to_string(per_token) + R"(", "-1", "True", "True"])");
+    kernel("topk_kernel", 1e-6, "");
+    exchange();
+    for (int i = 0; i < (gated ? 2 : 1); ++i) grouped(d, expert_width);
+    grouped(expert_width, d);
+    exchange();
+    if (shared_width > 0) dense(shared_width);
+  }
+
+  void mlp_backward(std::int64_t layer) {
+    const auto dense = [&](std::int64_t width) {
+      gradients(width, d);
+      for (int i = 0; i < (gated ? 2 : 1); ++i) gradients(d, width);
+    };
+    if (!has_experts(layer)) return dense(f);
+    if (shared_width > 0) dense(shared_width);
+    exchange();
+    grouped(d, expert_width);
+    grouped(expert_width, d, true);
+    for (int i = 0; i < (gated ? 2 : 1); ++i) {
+      grouped(expert_width, d);
+      grouped(d, expert_width, true);
+    }
+    exchange();
+    gradients(d, experts);
+  }
+
+  void forward(std::int64_t layer) {
+    gather("_allgather_base");
+    pass(layer);
+  }
+
+  void pass(std::int64_t layer) {
     elementwise(rows() * d * 4);
     product(rows(), d, heads * head_size);
     product(rows(), d, kv_heads * head_size);
     product(rows(), d, kv_heads * head_size);
     attend(false);
     product(rows(), heads * head_size, d);
-    for (int i = 0; i < (gated ? 2 : 1); ++i) product(rows(), d, f);
-    product(rows(), f, d);
+    mlp(layer);
   }
 
   /// Of a product of rows by k x n the gradient of its input and that of its weight.
@@ -110,11 +172,10 @@ struct LlamaTrace {
     product(n, rows(), k);
   }
 
-  void backward() {
+  void backward(std::int64_t layer) {
     gather("_allgather_base");
-    if (recomputes) pass();
-    gradients(f, d);
-    for (int i = 0; i < (gated ? 2 : 1); ++i) gradients(d, f);
+    if (recomputes) pass(layer);
+    mlp_backward(layer);
     gradients(heads * head_size, d);
     attend(true);
     gradients(d, kv_heads * head_size);

@@ -108,6 +108,39 @@ TEST(StagesAlongTest, TransfersLieBetweenNeighboursAndTheTwoEnds) {
   EXPECT_EQ(times.between(1, 1), 0);
 }
 
+// Two nodes of eight GPUs, tensor parallelism inside them: of V bytes that the two ranks of a rail gather, each sends
+// V/2 through its own port, 50 GB/s of which this network keeps 0.95; of an all-reduce V. What stays inside a node
+// fills no port. On a torus no rank has a port.
+TEST(NetworkPortsTest, AreFullForTheBytesThatLeaveTheNode) {
+  const planning::PlanSpace space(
+      SmallSpace{.cluster = "h100:2", .sequences = 32, .search = "tensor: 8, pipeline: 1, zero: 0, recompute: none"}
+          .load());
+  ASSERT_EQ(space.nodes().size(), 1u);
+  planning::CostBook book(space);
+  constexpr std::int64_t bytes = std::int64_t{1} << 32;
+  const double half = static_cast<double>(bytes) / 2 / (0.95 * 50e9);
+  planning::CollectiveList list;
+  list.collectives = {{workloads::CollectiveKind::all_gather, data_bit, Bytes(bytes), {}},
+                      {workloads::CollectiveKind::all_reduce, data_bit, Bytes(bytes), {}},
+                      {workloads::CollectiveKind::all_gather, tensor_bit, Bytes(bytes), {}}};
+  list.numbers = {0, 1, 2};
+  const auto& placements = space.nodes().front().placements;
+  bool compared = false;
+  const auto costs = book.costs(0, list);
+  for (std::size_t i = 0; i < placements.size(); ++i) {
+    const auto& tensor = placements[i].front().factors;
+    if (tensor.size() != 1 || space.cluster().axes()[tensor.front().axis].name != "gpu") continue;
+    compared = true;
+    const auto& own = costs.of(static_cast<std::int32_t>(i));
+    EXPECT_NEAR(own.of_network[0], half, 1e-9);
+    EXPECT_NEAR(own.of_network[1], 2 * half, 1e-9);
+    EXPECT_EQ(own.of_network[2], 0);
+    for (std::size_t one = 0; one < 3; ++one) EXPECT_LE(own.of_network[one], own.alone[one]);
+  }
+  EXPECT_TRUE(compared);
+  EXPECT_FALSE(planning::NetworkPorts(planning::PlanSpace(eight_chips.load()).cluster()).any());
+}
+
 // Four stages on a ring of four chips: one link of 90 GB/s and 1 us.
 TEST(StagesAlongTest, NeighboursOnARingSendOverOneLink) {
   const planning::PlanSpace space(SmallSpace{.search = "tensor: 1, pipeline: 4, zero: 0, recompute: none"}.load());
@@ -147,7 +180,7 @@ class CostBookTest : public testing::Test {
         const auto costs = book_.costs(number, list);
         ASSERT_EQ(costs.which.size(), node.placements.size());
         for (std::size_t placement = 0; placement < node.placements.size(); ++placement) {
-          const auto& own = costs.of(static_cast<std::int32_t>(placement));
+          const auto& own = costs.of(static_cast<std::int32_t>(placement)).alone;
           ASSERT_EQ(own.size(), list.collectives.size());
           for (std::size_t i = 0; i < own.size(); ++i) visit(number, list, i, placement, own[i]);
         }
@@ -182,11 +215,11 @@ TEST_F(CostBookTest, TheLeastIsThatOfTheBestPlacementOfEach) {
   for (std::int32_t number = 0; number < std::ssize(space_.nodes()); ++number) {
     for (const auto& list : lists_of(space_.nodes()[static_cast<std::size_t>(number)])) {
       const auto costs = book_.costs(number, list);
-      const auto least = book_.least_costs(number, list);
+      const auto least = book_.least_costs(number, list).alone;
       ASSERT_EQ(least.size(), list.collectives.size());
       for (std::size_t i = 0; i < least.size(); ++i) {
-        double expected = costs.different.front()[i];
-        for (const auto& one : costs.different) expected = std::min(expected, one[i]);
+        double expected = costs.different.front().alone[i];
+        for (const auto& one : costs.different) expected = std::min(expected, one.alone[i]);
         EXPECT_EQ(least[i], expected);
       }
     }
@@ -244,10 +277,11 @@ TEST_F(CostBookTest, ANumberIsCostedOnce) {
   for (const auto& node : space_.nodes()) {
     if (node.degrees.pipeline > 1 || node.degrees.data == 1) continue;
     planning::GroupsAlong groups(space_, node.placements.front(), data_bit);
-    planning::GroupCosts costs(space_, groups, nullptr);
+    const planning::NetworkPorts ports(space_.cluster());
+    planning::GroupCosts costs(space_, ports, groups, nullptr);
     const auto list = along(data_bit);
     EXPECT_FALSE(costs.knows(7));
-    const double cost = costs.cost(7, list.collectives.front());
+    const auto cost = costs.cost(7, list.collectives.front());
     EXPECT_TRUE(costs.knows(7));
     EXPECT_FALSE(costs.knows(8));
     groups.forget();

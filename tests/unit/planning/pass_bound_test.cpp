@@ -110,6 +110,30 @@ TEST(PassBoundTest, APathIsThePassFromAnyMoment) {
   }
 }
 
+// input -> 0: collective -> 1: product -> 2: collective -> 3: product -> 4: collective -> output; 5: a collective that
+// waits for nothing, 6: one whose result nobody reads, 7: one beside product 1 that goes to the output at once.
+TEST(PassBoundTest, WhatIsCertainAboutWhenCollectivesRun) {
+  using When = planning::PassSummary::When;
+  planning::PassSummary pass;
+  pass.steps = {{0, 0, false, false, {-1}}, {1, -1, false, false, {0}}, {0, 0, false, false, {1}},
+                {1, -1, false, false, {2}}, {0, 0, false, false, {3}},  {0, 0, false, false, {}},
+                {0, 0, false, false, {3}},  {0, 0, false, false, {-1}}};
+  pass.output = {4, 7};
+  tell_when(pass);
+  EXPECT_TRUE(pass.computes);
+  EXPECT_EQ(pass.steps[0].when, When::first);
+  EXPECT_EQ(pass.steps[2].when, When::between);
+  EXPECT_EQ(pass.steps[4].when, When::last);
+  for (const std::size_t unknown : {5u, 6u, 7u}) EXPECT_EQ(pass.steps[unknown].when, When::unknown);
+  // A product on a stream of its own is no product of the compute stream.
+  planning::PassSummary beside;
+  beside.steps = {{1, -1, true, false, {-1}}, {0, 0, false, false, {0}}};
+  beside.output = {1};
+  tell_when(beside);
+  EXPECT_FALSE(beside.computes);
+  EXPECT_EQ(beside.steps[1].when, When::unknown);
+}
+
 // Without gathered weights, which are there long before, a block's path is that of a pass.
 TEST(PassBoundTest, WeightsThatAreThereDoNotCount) {
   std::mt19937 random(4);

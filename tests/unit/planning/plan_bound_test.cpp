@@ -20,9 +20,11 @@ planning::PassSummary computes(double seconds) { return {{{seconds, -1, false, f
 
 /// A space for its schedules and options, and the numbers of a plan.
 struct HandPlan {
-  explicit HandPlan(const std::string& schedules = "1f1b", const std::string& more = "")
+  explicit HandPlan(const std::string& schedules = "1f1b", const std::string& more = "",
+                    const std::string& cluster = "tpu-v5p:4")
       : space(SmallSpace{
             .layers = layers,
+            .cluster = cluster,
             .search = "tensor: 1, pipeline: [1, 2, 4], zero: 0, recompute: none, chunks: 2, schedules: " + schedules,
             .more = more}
                   .load()) {
@@ -40,16 +42,16 @@ struct HandPlan {
 
   [[nodiscard]] planning::LowerBound in_closed_form(std::int32_t pipeline, std::int64_t microbatches,
                                                     const planning::ScheduleChoice& choice) const {
-    const auto passes = timed(summary, costs);
+    const auto passes = timed(summary, {costs});
     return planning::PlanBounds(space, {summary, passes, state, norm, stages}).of(pipeline, microbatches, choice);
   }
   [[nodiscard]] planning::LowerBound under_any_schedule(std::int32_t pipeline, std::int64_t microbatches) const {
-    const auto passes = timed(summary, costs);
+    const auto passes = timed(summary, {costs});
     return planning::PlanBounds(space, {summary, passes, state, norm, stages}).of(pipeline, microbatches);
   }
   [[nodiscard]] planning::LowerBound in_order(std::int32_t pipeline, std::int64_t microbatches,
                                               const planning::ScheduleChoice& choice) const {
-    const auto passes = timed(summary, costs);
+    const auto passes = timed(summary, {costs});
     return planning::PlanBounds(space, {summary, passes, state, norm, stages})
         .in_order(planning::sequence_of(order(pipeline, microbatches, choice)), choice);
   }
@@ -94,6 +96,37 @@ TEST(PlanBoundByHandTest, EvenStagesOf1F1BFillAndDrain) {
       const double expected = (m + p - 1) * layers * (f + b) / p + 0.25;
       EXPECT_DOUBLE_EQ(plan.in_closed_form(p, m, first).seconds, expected);
       EXPECT_DOUBLE_EQ(plan.in_order(p, m, first).seconds, expected);
+    }
+  }
+}
+
+// In each forward a collective of c = 0.2 s runs beside the second of three products of f / 3, which does not wait for
+// it. On an H100 collectives take 30 % of the memory's bandwidth and 20 of 132 multiprocessors, so beside them products
+// do max(0.3, 20/132) = 0.3 s less work a second: M (8 f + 8 b) + 0.3 M 8 c on one rank. On P ranks the last one begins
+// with its first input, after P - 1 forwards of F = 8 f / P, and computes M (F + B) from then on.
+TEST(PlanBoundByHandTest, CollectivesTakeSpeedFromWhatRunsBesideThem) {
+  constexpr double c = 0.2;
+  HandPlan plan("1f1b", "model_of_time: calibrated\n", "h100:1");
+  EXPECT_NEAR(plan.space.lost_beside_collectives(), 0.3, 1e-12);
+  plan.summary.collectives = {{workloads::CollectiveKind::all_gather, 1, Bytes(1), {}}};  // along tensor
+  plan.costs = {c};
+  plan.block().forward = {{{f / 3, -1, false, false, {-1}},
+                           {0, 0, false, false, {0}},
+                           {f / 3, -1, false, false, {0}},
+                           {f / 3, -1, false, false, {1, 2}}},
+                          {3},
+                          f,
+                          {}};
+  tell_when(plan.block().forward);
+  for (const int m : {1, 3, 8}) {
+    const double alone = m * layers * (f + b), lost = 0.3 * m * layers * c;
+    EXPECT_NEAR(plan.in_closed_form(1, m, none).seconds, alone + lost, 1e-9);
+    EXPECT_NEAR(plan.in_order(1, m, none).seconds, alone + lost, 1e-9);
+    for (const int p : {2, 4}) {
+      const double as_if_alone = (m + p - 1) * layers * (f + b) / p;
+      const double with_loss = (p - 1) * layers * f / p + (alone + lost) / p;
+      EXPECT_NEAR(plan.in_closed_form(p, m, first).seconds, std::max(as_if_alone, with_loss), 1e-9);
+      EXPECT_GE(plan.in_order(p, m, first).seconds, std::max(as_if_alone, with_loss) - 1e-9);
     }
   }
 }

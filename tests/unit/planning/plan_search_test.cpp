@@ -86,13 +86,14 @@ TEST(PlanSearchTest, AMessageThatIsCutOffIsRefused) {
   EXPECT_THROW((void)worker.answer(std::string(3, '\0')), InternalError);
 }
 
-// Every plan is counted once: pruned, simulated or open.
+// Every plan is counted once: pruned, simulated or open. A search that has no time at all has timed one plan, the
+// file's own.
 TEST(PlanSearchTest, AStoppedSearchCountsWhatIsOpen) {
   const planning::PlanSpace space(small.load());
   const auto stopped = searched(space, 0);
   EXPECT_TRUE(stopped.stopped);
-  EXPECT_TRUE(stopped.best.empty());
-  EXPECT_EQ(stopped.proof.open, space.size());
+  ASSERT_EQ(stopped.best.size(), 1u);
+  EXPECT_EQ(stopped.proof.open + stopped.proof.pruned_by_bound + stopped.proof.pruned_by_memory, space.size() - 1);
   const auto best_s = searched(space, std::numeric_limits<double>::infinity()).best.front().figures.step_s;
   EXPECT_GT(stopped.proof.lowest_open_s, 0);
   EXPECT_LE(stopped.proof.lowest_open_s, best_s);
@@ -128,6 +129,38 @@ TEST(PlanSearchTest, ALimitedSearchStartsAtTheSizesOfTheFile) {
   (void)search_plans(space, options, workers);
   ASSERT_TRUE(workers.first);
   EXPECT_EQ(workers.first->degrees, sizes);
+}
+
+// What a search without time answers is the plan that the file writes: all of its keys, whether or not it says where
+// its axes lie, and whatever other plans of its sizes look better.
+TEST(PlanSearchTest, NoAnswerOfALimitedSearchIsWorseThanTheFilesOwnPlan) {
+  auto given = small;
+  given.more = "parallel: {tensor: 2, fsdp: 2, pipeline: 2, zero: 3}\npipeline: {schedule: zb-h1}\n";
+  const auto scenario = given.load();
+  const planning::PlanSpace space(scenario);
+  ASSERT_FALSE(space.plans_of_file().empty());
+  for (const auto& plan : space.plans_of_file()) {
+    EXPECT_EQ(plan.degrees, (planning::Degrees{.tensor = 2, .data = 2, .pipeline = 2}));
+    EXPECT_EQ(plan.zero, 3);
+    EXPECT_EQ(plan.microbatches, scenario.batch.microbatches);
+    EXPECT_EQ(space.schedule(plan.schedule).name, "zb-h1");
+  }
+  const auto answer = searched(space, 0);
+  ASSERT_EQ(answer.best.size(), 1u);
+  EXPECT_TRUE(std::count(space.plans_of_file().begin(), space.plans_of_file().end(), answer.best.front().choice) > 0);
+}
+
+// A file whose plan the space leaves out has none there, in each of its keys; the search is limited to others then.
+TEST(PlanSearchTest, AFilesPlanThatTheSpaceLeavesOutIsNotSought) {
+  for (const char* const more :
+       {"parallel: {tensor: 2, data: 2, pipeline: 2, zero: 1}\n", "parallel: {tensor: 8}\nmesh: {tensor: [x, y]}\n",
+        "parallel: {tensor: 2, data: 2, pipeline: 2}\npipeline: {schedule: gpipe}\n"}) {
+    auto given = small;
+    given.more = more;
+    const planning::PlanSpace space(given.load());
+    EXPECT_EQ(space.plans_of_file().empty(), std::string_view(more).find("tensor: 8") == std::string_view::npos)
+        << more;
+  }
 }
 
 // A tenth below the best plan is the least that open plans may take: the gap is a tenth.

@@ -35,10 +35,10 @@ TEST(TimedBlocksTest, StreamsAreBusyForBothPassesAndTheirGathers) {
   block.input_gradient = {{runs(0)}, {0}, 0, {1}};
   block.weight_gradient = {{runs(2)}, {0}, 0, {}};
   summary.kinds = {block};
-  const auto made = timed(summary, costs);
+  const auto made = timed(summary, {costs});
   ASSERT_EQ(made.kinds.size(), 1u);
   // tensor: 2 + 2 + 5; data: 5 and two gathers of 3.
-  EXPECT_THAT(made.kinds[0].each, ElementsAre(9, 0, 0, 11, 0));
+  EXPECT_THAT(made.kinds[0].each, ElementsAre(9, 0, 0, 11, 0, 0));
   EXPECT_EQ(made.kinds[0].forward.path.data_data, 2);   // the collective
   EXPECT_EQ(made.kinds[0].forward.path.free_free, 1);   // the product
   EXPECT_EQ(made.kinds[0].backward.path.data_data, 5);  // the longer collective
@@ -51,7 +51,7 @@ TEST(TimedBlocksTest, TheFirstWeightsComeWithTheCheapestGather) {
   block.forward.gathers = {2, 1, 0};
   block.backward.gathers = {1, 2};
   summary.kinds = {block};
-  const auto made = timed(summary, costs).kinds[0];
+  const auto made = timed(summary, {costs}).kinds[0];
   EXPECT_EQ(made.forward.gather.first, 2);
   EXPECT_EQ(made.forward.gather.along_data, 5 + 3);  // not the one along tensor alone
   EXPECT_EQ(made.backward.gather.first, 3);
@@ -71,10 +71,10 @@ TEST(TimedBlocksTest, GradientsOfTheLastMicrobatchFollowThoseOfEach) {
   state.held = 100;
   state.gradients = 30;
   summary.kinds = {state};
-  const auto made = timed(summary, costs).kinds[0];
-  EXPECT_THAT(made.each, ElementsAre(5, 0, 0, 5, 0));
-  EXPECT_THAT(made.once, ElementsAre(2, 0, 0, 3, 0));
-  EXPECT_THAT(made.published, ElementsAre(0, 0, 0, 6, 0));
+  const auto made = timed(summary, {costs}).kinds[0];
+  EXPECT_THAT(made.each, ElementsAre(5, 0, 0, 5, 0, 0));
+  EXPECT_THAT(made.once, ElementsAre(2, 0, 0, 3, 0, 0));
+  EXPECT_THAT(made.published, ElementsAre(0, 0, 0, 6, 0, 0));
   EXPECT_EQ(made.reduced_each, 5);
   EXPECT_EQ(made.reduced, 5 + 3);  // that along tensor is on another stream
   EXPECT_EQ(made.published_along_data, 6);
@@ -83,14 +83,38 @@ TEST(TimedBlocksTest, GradientsOfTheLastMicrobatchFollowThoseOfEach) {
   EXPECT_EQ(made.gradients, 30);
 }
 
+// What comes last in one pass and first in the next runs between products of the two together. A pass without products
+// leaves a pass as it is.
+TEST(TimedBlocksTest, StreamsOfPassesInARow) {
+  planning::PassStreams one{{1, 0, 0, 0, 0, 0}, {2, 0, 0, 0, 0, 0}, {4, 0, 0, 0, 0, 0}, true}, other = one;
+  const auto both = one.then(other);
+  EXPECT_EQ(both.first[0], 1);
+  EXPECT_EQ(both.between[0], 2 + 4 + 1 + 2);
+  EXPECT_EQ(both.last[0], 4);
+  EXPECT_EQ(both.all()[0], 2 * (1 + 2 + 4));
+  EXPECT_EQ(one.then({}).last[0], 4);
+  EXPECT_EQ(planning::PassStreams{}.then(one).first[0], 1);
+}
+
+// Collectives of all axes go through the rank's own port.
+TEST(TimedBlocksTest, ThePortToTheNetworkIsOneStreamOfAllAxes) {
+  planning::StateSummary summary;
+  summary.collectives = collectives;
+  planning::BlockState state;
+  state.each_microbatch = {0, 1, 2};
+  summary.kinds = {state};
+  const auto made = timed(summary, {costs, {0.5, 0.25, 0}}).kinds[0];
+  EXPECT_EQ(made.each.back(), 0.75);
+}
+
 TEST(TimedBlocksTest, KindsAreTimedEachByItself) {
   planning::PassesSummary summary;
   summary.collectives = collectives;
   summary.kinds.resize(2);
   summary.kinds[1].forward.steps = {runs(2)};
-  const auto made = timed(summary, costs);
-  EXPECT_THAT(made.kinds[0].each, ElementsAre(0, 0, 0, 0, 0));
-  EXPECT_THAT(made.kinds[1].each, ElementsAre(5, 0, 0, 5, 0));
+  const auto made = timed(summary, {costs});
+  EXPECT_THAT(made.kinds[0].each, ElementsAre(0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(made.kinds[1].each, ElementsAre(5, 0, 0, 5, 0, 0));
 }
 
 /// All numbers of a state's kind.

@@ -11,6 +11,7 @@
 
 #include "sim/scenario/limits.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/scenario/scenario_keys.hpp"
 #include "tests/source_dir.hpp"
 #include "workloads/sharding/bounded_elements.hpp"
 
@@ -318,6 +319,22 @@ TEST_F(Reference, EveryListedKeyIsAccepted) {
   const auto keys = scenario::scenario_keys();
   EXPECT_EQ(with_value, Words(keys.begin(), keys.end())) << "each listed key has a value here";
   EXPECT_EQ(keys.size(), with_value.size()) << "no key is listed twice";
+}
+
+// A word that a key does not take is refused, and the refusal names every word of the table.
+TEST_F(Reference, WordsAreThoseThatTheLoaderTakes) {
+  int checked = 0;
+  for (const auto& key : scenario::scenario_key_table()) {
+    if (!has(key.kinds, scenario::ValueKind::word)) continue;
+    ASSERT_FALSE(key.words.empty()) << key.path;
+    const auto found = problems(std::string(key.path), "qqqq");
+    std::string expected;
+    for (const auto& problem : found) expected += problem.key == key.path ? problem.expected : "";
+    EXPECT_FALSE(expected.empty()) << key.path << ": a word that nobody knows is refused";
+    for (const auto word : key.words) EXPECT_THAT(expected, testing::HasSubstr(std::string(word))) << key.path;
+    ++checked;
+  }
+  EXPECT_GT(checked, 20);
 }
 
 /// The refusal of an unknown key names all keys that the section knows: these are the listed ones, no fewer.

@@ -220,15 +220,23 @@ TEST_F(TraceJobs, TimesAsText) {
   EXPECT_THAT(job.guessed, ElementsAre("Times stand in the trace as text; read as microseconds."));
 }
 
+// A kernel without a duration takes no time, and that is said.
+TEST_F(TraceJobs, NoDuration) {
+  const auto job = workloads::read_traces({file(
+      "k.json", R"({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "a", "ts": 100, "args": {"stream": 7}}]})")});
+  EXPECT_EQ(job.ranks[0].events[0].duration, Seconds(0));
+  EXPECT_THAT(job.missing, testing::Contains("Of some kernels the trace has no duration; they take no time."));
+}
+
 // Of a folder the traces of the device are taken, with the execution traces beside Kineto's; what else is a trace or
 // none is told. Two kinds that would both do are refused, and a file that ends like the traces must be one.
 TEST_F(TraceJobs, Folders) {
   const auto folder = std::filesystem::path(path("")).parent_path().string();
   const auto copy = [&](const std::string& name) { (void)file(name, trace_bytes(name)); };
   const auto names = [&] {
-    std::vector<std::string> names;
-    for (const auto& one : workloads::trace_files({folder}).files) names.push_back(one.filename().string());
-    return names;
+    std::vector<std::string> list;
+    for (const auto& one : workloads::trace_files({folder}).files) list.push_back(one.filename().string());
+    return list;
   };
   const auto refused_folder = [&]() -> std::string {
     try {

@@ -97,6 +97,54 @@ TEST(PublicTraces, KinetoWithArguments) {
   }
 }
 
+// What a reader of a few lines of Python counts in them: kernels, copies, kernels of NCCL, marked steps, and the sum of
+// the durations of the rank's own kernels in whole microseconds.
+TEST(PublicTraces, OtherKinetoTraces) {
+  struct Known {
+    std::string file;
+    std::int64_t kernels, copies, collectives, steps;
+    double micros;
+  };
+  const std::string paths = "hta/critical_path/", alexnet = "benchmark_result_2869224_1695835535_trace.json.gz";
+  const std::vector<Known> all = {
+      {"hta/ns_resolution_trace/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz", 4350, 1745, 0, 5, 468154},
+      {"hta/negative_queue_length_values_check/rank0.json.gz", 6000, 1667, 80, 5, 211100},
+      {"hta/trace_filter/sampled_rank-0.json.gz", 1144, 50, 10, 2, 210320},
+      {"hta/trace_filter/sampled_rank-1.json.gz", 1094, 50, 10, 2, 271973},
+      {"hta/trace_diff/control/control.json.gz", 8508, 882, 60, 6, 283278},
+      {"hta/trace_diff/test/test.json.gz", 9812, 5756, 64, 6, 550517},
+      {"hta/df_index_resolver/df_index_resolver.json.gz", 17350, 2920, 2020, 5, 620516},
+      {paths + "alexnet/" + alexnet, 79, 19, 0, 0, 10692},
+      {paths + "simple_add/benchmark_result_493459_1694039959_trace.json.gz", 79, 19, 0, 0, 10728},
+      {paths + "cuda_event_sync/event_sync_trace.json.gz", 4, 1, 0, 1, 49},
+      {paths + "cuda_event_sync_multi_stream/event_sync_trace.json.gz", 3, 3, 0, 0, 369},
+      {"hta/amd_trace/mi250_minitoy_train_ROCm6_2_kineto.json.gz", 14, 2, 0, 2, 111},
+      {"param/linear_kineto.json.gz", 8716, 1640, 0, 0, 369343},
+      {"param/resnet_kineto.json.gz", 9628, 485, 0, 0, 4103141}};
+  for (const auto& known : all) {
+    const auto job = read({known.file});
+    const auto counts = workloads::counts(job.ranks[0]);
+    EXPECT_EQ(counts.kernels, known.kernels) << known.file;
+    EXPECT_EQ(counts.copies, known.copies) << known.file;
+    EXPECT_EQ(counts.collectives, known.collectives) << known.file;
+    EXPECT_EQ(std::ssize(job.ranks[0].steps), known.steps) << known.file;
+    EXPECT_NEAR(counts.kernel_time.value() * 1e6, known.micros, 1) << known.file;
+  }
+}
+
+// Host traces without collectives, and traces of other chips' hosts, have nothing to replay.
+TEST(PublicTraces, NothingToReplay) {
+  for (const std::string name : {"param/linear_et.json.gz", "hta/rank_non_gpu/rank_non_gpu.json.gz",
+                                 "hta/mtia_trace_single_rank/mtia_rank_0.json.gz"}) {
+    try {
+      (void)read({name});
+      FAIL() << name;
+    } catch (const ConfigError& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr("the trace has neither kernels nor collectives")) << name;
+    }
+  }
+}
+
 // Eight ranks of DLRM: on each 5 all-to-alls and 3 all-reduces, whose sizes stand on annotations of the host.
 TEST(PublicTraces, Dlrm) {
   std::vector<std::string> files;

@@ -84,6 +84,9 @@ TEST(Refusals, GroupsThatCannotBe) {
   EXPECT_EQ(refusal(kernel(R"("Process Group Ranks": "[0, 1, ..., 3]", "Group size": 4)")), "") << "shortened";
   EXPECT_EQ(refusal(kernel(R"("Process Group Ranks": "[2, 2]")")),
             "t:2:1: traceEvents.args.Process Group Ranks: is no list of ranks; expected different numbers from 0 up");
+  EXPECT_EQ(
+      refusal(kernel(R"("Process Group Ranks": "[0, 1, 2]", "Group size": 2)")),
+      "t:2:1: traceEvents.args.Process Group Ranks: has more ranks than the group; expected 2, as Group size says");
   EXPECT_EQ(refusal(kernel(R"("Group size": -4)")),
             "t:2:1: traceEvents.args.Group size: -4 is out of range; expected 0 to 1048576");
   EXPECT_THAT(refusal(kernel(R"("In msg nelems": -7)")), HasSubstr("args.In msg nelems: -7 is out of range"));

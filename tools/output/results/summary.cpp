@@ -128,7 +128,7 @@ std::string pipeline_text(const scenario::Scenario& scenario, const Simulation& 
 struct OnPath {
   std::string name;
   Seconds time{0};
-  std::string largest;  ///< its longest part, where the name does not tell it
+  std::string largest = {};  ///< its longest part, where the name does not tell it
 };
 
 /// The one with most of the path first. Without a path, of steps that were not explained, the critical rank's own time.

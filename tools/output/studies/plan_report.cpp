@@ -246,8 +246,10 @@ std::string beside_the_files_own(const planning::PlanSpace& space, const plannin
                                  const std::optional<planning::PlanFigures>& own) {
   if (!own || result.best.empty()) return "";
   const double best = result.best.front().figures.step_s;
-  return "the file's own plan takes " + format(Seconds(own->step_s)) +
-         (own->peak_bytes > space.cluster().chip().memory.value() ? " and does not fit" : "") + "; the best takes " +
+  const bool fits = own->peak_bytes <= space.cluster().chip().memory.value();
+  const bool is_missed = best > own->step_s && fits && space.plans_of_file().empty();
+  return "the file's own plan takes " + format(Seconds(own->step_s)) + (fits ? "" : " and does not fit") +
+         (is_missed ? " and is not in the space searched" : "") + "; the best takes " +
          percent(std::abs(1 - best / own->step_s)) + (best <= own->step_s ? " less\n" : " more\n");
 }
 

@@ -1,9 +1,9 @@
 #include "tools/output/studies/recipe_report.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "sim/core/visible_text.hpp"
+#include "tools/output/elements/json_document.hpp"
 
 namespace lockstep::output {
 
@@ -27,12 +27,12 @@ std::string recipe_json(const recipes::ImportedRecipe& recipe) {
   }
   for (const auto& left : recipe.left_out)
     left_out.push_back({{"option", left.option}, {"line", left.where.line}, {"why", left.why}});
-  const Json all{{"format", recipe.title},
+  const Json all{{"file_format", recipe.title},
                  {"scenario", recipe.yaml},
                  {"lines", lines},
                  {"without_counterpart", left_out},
                  {"without_influence", recipe.without_influence}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_document(all);
 }
 
 }  // namespace lockstep::output

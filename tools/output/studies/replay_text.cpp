@@ -102,10 +102,9 @@ std::string pauses_table(const replay::Replay& replay) {
   if (replay.pauses.empty()) return "";
   Table table({"pause", "rank", "stream", "until", "before"});
   table.align_left(4);
-  table.fold(0, 2 * widest_cell + 4);
   for (const auto& pause : replay.pauses) {
-    table.add(
-        {format(pause.length), std::to_string(pause.rank), pause.stream, format(pause.at), pause.before.substr(0, 60)});
+    table.add({format(pause.length), std::to_string(pause.rank), pause.stream, format(pause.at),
+               pause.before.substr(0, 2 * widest_cell + 4)});
   }
   return "\nlongest pauses that nothing explains:\n" + table.to_string();
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import tempfile
 from pathlib import Path
 from typing import Any, Mapping, Sequence
@@ -42,12 +43,13 @@ def run(
     options = [*(["--engine", engine] if engine else []), *(["--sensitivity"] if sensitivity else [])]
     with written([given]) as files:
         values = json_output(["run", *files.arguments[0], *set_options(given), *options], files.names)
+    return RunResult(values, given, options)
 
-    def save(which: Scenario, folder: Path) -> None:
-        with written([which]) as again:
-            output(["run", *again.arguments[0], *set_options(which), *options, "--out", str(folder)], again.names)
 
-    return RunResult(values, given, save)
+def write_report(scenario: Scenario, options: Sequence[str], folder: Path) -> None:
+    """What `lockstep run --out` writes."""
+    with written([scenario]) as files:
+        output(["run", *files.arguments[0], *set_options(scenario), *options, "--out", str(folder)], files.names)
 
 
 def check(
@@ -89,6 +91,8 @@ def plan(
 
 def compare(scenarios: Sequence[ScenarioLike] | Mapping[str, ScenarioLike], *, engine: str | None = None) -> CompareResult:
     """Simulates scenarios and says what makes them differ; of a map, the keys are their names. Raises ScenarioError."""
+    if isinstance(scenarios, (str, Path)):
+        raise TypeError("compare takes a list or a map of scenarios; of a sequence with one file, a list of it")
     names = [str(name) for name in scenarios] if isinstance(scenarios, Mapping) else None
     given = [scenario_of(one) for one in (scenarios.values() if isinstance(scenarios, Mapping) else scenarios)]
     resolved = [_as_one_document(one) for one in given]
@@ -126,8 +130,10 @@ def sweep(
             output(["sweep", *options])
         else:
             _sweep(_as_one_document(scenario_of(scenario)), _block(grid, zip, points), options)
-        with table.open(newline="") as rows:
-            return SweepResult({"points": [{key: _number(cell) for key, cell in row.items()} for row in csv.DictReader(rows)]})
+        temporary = re.escape(str(Path(folder).parent)) + r"/lockstep-[^/]+/"
+        lines = re.sub(temporary, "", table.read_text()).splitlines(keepends=True)
+        rows = [{key: _number(cell) for key, cell in row.items()} for row in csv.DictReader(lines)]
+        return SweepResult({"points": rows})
 
 
 def schedule(

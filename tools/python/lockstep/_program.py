@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,10 @@ from typing import Any, Mapping, Sequence
 
 USER_ERROR = 2
 """The exit code after mistakes of the user."""
+
+
+AFTER_INTERRUPT_S = 30
+"""How long an interrupted search may take to print its best answer."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +86,16 @@ def output(arguments: Sequence[str], names: Mapping[str, str] | None = None) -> 
     interrupted: KeyboardInterrupt | None = None
     try:
         out, err = child.communicate()
-    except KeyboardInterrupt as stop:  # the program has the signal, too, and ends with what it has
+    except KeyboardInterrupt as stop:  # the program has the signal from a terminal, not from elsewhere
         interrupted = stop
-        out, err = child.communicate()
+        child.send_signal(signal.SIGINT)
+        try:
+            out, err = child.communicate(timeout=AFTER_INTERRUPT_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            raise stop from None
     for temporary, name in (names or {}).items():
-        err = err.replace(temporary, name)
+        out, err = out.replace(temporary, name), err.replace(temporary, name)
     if interrupted is not None and not out:
         raise interrupted
     if child.returncode == USER_ERROR:
@@ -100,6 +110,7 @@ def json_output(arguments: Sequence[str], names: Mapping[str, str] | None = None
     return json.loads(output([*arguments, "--json", "-"], names))
 
 
+_OPTION = re.compile(r"(?P<option>--[a-z-]+)(?: (?P<key>[\w.]+))?: (?P<rest>.*)")
 _LOCATED = re.compile(r"(?P<file>[^\s:][^:]*):(?P<line>\d+):(?P<column>\d+): (?P<rest>.*)")
 _IN_FILE = re.compile(r"(?P<file>[^\s:][^:]*\.[A-Za-z]+): (?P<rest>.*)")
 _KEY = re.compile(r"(?P<key>(--)?[A-Za-z_][\w.\[\]-]*): (?P<rest>.*)")
@@ -108,12 +119,15 @@ _KEY = re.compile(r"(?P<key>(--)?[A-Za-z_][\w.\[\]-]*): (?P<rest>.*)")
 def problem_of(text: str) -> Problem:
     """`file:line:col: key: what is wrong; expected what`, of which only what is wrong must be there."""
     rest, file, line, column, key, expected = text, None, None, None, None, None
-    if located := _LOCATED.fullmatch(rest):
+    if option := _OPTION.fullmatch(rest):
+        key, rest = option["key"] or option["option"], option["rest"]
+        rest = rest.removeprefix(f"{key}: ")
+    elif located := _LOCATED.fullmatch(rest):
         file, line, column = located["file"], int(located["line"]), int(located["column"])
         rest = located["rest"]
     elif in_file := _IN_FILE.fullmatch(rest):
         file, rest = in_file["file"], in_file["rest"]
-    if keyed := _KEY.fullmatch(rest):
+    if key is None and (keyed := _KEY.fullmatch(rest)):
         key, rest = keyed["key"], keyed["rest"]
     if "; expected " in rest:
         rest, expected = rest.rsplit("; expected ", 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from ._scenarios import HasScenario, Scenario
 
@@ -101,10 +101,29 @@ class RunResult(Record, HasScenario):
     tokens_per_s: float
     chips: int
 
-    def __init__(self, values: Mapping[str, Any], given: Scenario, write: Callable[[Scenario, Path], None]) -> None:
+    model: str
+    cluster: str
+    tokens_per_step: int
+    tokens_per_s_per_chip: float
+    model_flops_per_step: float
+    hfu: float
+    tflops_per_chip: float
+    params: int
+    critical_rank: int
+    notes: list[str]
+    breakdown: Record
+    comm: list[Record]
+    mesh: list[Record]
+    pipeline: Record
+    stages: list[Record]
+    links: list[Record]
+    critical_path: Record
+    engine: Record
+
+    def __init__(self, values: Mapping[str, Any], given: Scenario, options: Sequence[str] = ()) -> None:
         super().__init__(values)
         self.scenario_given = given
-        self._write = write
+        self._options = tuple(options)  # of the run
         self._timeline: str | None = None
 
     @property
@@ -113,7 +132,9 @@ class RunResult(Record, HasScenario):
 
     def save(self, folder: str | Path) -> Path:
         """Writes report.html, result.json, timeline.svg and trace.pftrace.gz, as `lockstep run --out` does."""
-        self._write(self.scenario_given, Path(folder))
+        from ._commands import write_report
+
+        write_report(self.scenario_given, self._options, Path(folder))
         return Path(folder)
 
     @property
@@ -193,6 +214,9 @@ class PlanResult(Record, HasScenario):
 class CompareResult(Record):
     """Scenarios side by side; the first is the one that ratios are taken to."""
 
+    scenarios: list[Record]
+    changed: Record
+
     def to_frame(self) -> pandas.DataFrame:
         """A row for each scenario."""
         return frame([{"name": one["name"], **one["result"]} for one in self._values["scenarios"]])
@@ -228,6 +252,8 @@ class SweepResult(Record):
 class ScheduleResult(Record):
     """Pipeline schedules by themselves: `schedules` has makespan, bubbles and memory of each."""
 
+    schedules: list[Record]
+
     def to_frame(self) -> pandas.DataFrame:
         """A row for each schedule."""
         return frame(self._values["schedules"])
@@ -243,9 +269,14 @@ class ScheduleResult(Record):
 class GoodputResult(Record):
     """The useful share of a run that is interrupted."""
 
+    goodput: float
+    shares: Record
+
 
 class CollectiveResult(Record):
     """One collective over message sizes."""
+
+    rows: list[Record]
 
     def to_frame(self) -> pandas.DataFrame:
         """A row for each size."""
@@ -253,7 +284,12 @@ class CollectiveResult(Record):
 
 
 class CheckResult(Record, HasScenario):
-    """A scenario that is right: what it needs of a chip's memory and an estimate of its step."""
+    """A scenario that is right: what it needs of a chip's memory and how long its step takes; None: not known."""
+
+    step_time_s: float | None
+    peak_bytes: int | None
+    fits: bool | None
+    notes: list[str]
 
     def __init__(self, values: Mapping[str, Any], given: Scenario) -> None:
         super().__init__(values)

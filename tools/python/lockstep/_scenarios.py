@@ -39,8 +39,26 @@ class HasScenario:
 ScenarioLike = Union[str, "os.PathLike[str]", Mapping[str, Any], Scenario, HasScenario]
 
 
+def plain(value: Any) -> Any:
+    """Numbers of numpy as Python's, paths as text, whole floats as integers, which is how keys want them."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "item") and not isinstance(value, (str, bytes)):
+        return plain(value.item())
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    raise TypeError(f"a scenario cannot hold {value!r}, a {type(value).__name__}")
+
+
 def value_text(value: Any) -> str:
     """A value of --set: YAML, of which JSON is a part; text stays as it is, so that quantities have units."""
+    value = plain(value)
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -63,7 +81,8 @@ def scenario_of(
         return Scenario(given.source, (*given.replaced, *also), (*given.options, *options))
     if isinstance(given, Mapping):
         return Scenario(given, also, tuple(options))
-    return Scenario(os.fspath(given), also, tuple(options))
+    name = os.fspath(given)
+    return Scenario(f"./{name}" if name.startswith("-") else name, also, tuple(options))  # no option
 
 
 def with_whole_paths(value: Any) -> Any:
@@ -99,7 +118,7 @@ def written(scenarios: Sequence[Scenario], names: Sequence[str] | None = None) -
             if isinstance(scenario.source, Document):
                 file.write_text(scenario.source.text)
             else:
-                file.write_text(json.dumps({"format": 1, **with_whole_paths(scenario.source)}, indent=1))
+                file.write_text(json.dumps({"format": 1, **plain(with_whole_paths(scenario.source))}, indent=1))
             result.arguments.append([str(file), *scenario.options])
             result.names[str(file)] = names[i] if names else file.name
         yield result

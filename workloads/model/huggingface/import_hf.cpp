@@ -12,7 +12,8 @@ std::string name_after(const std::filesystem::path& file) {
   std::string stem = file.stem().string();
   if (stem != "config") return stem;
   std::error_code no_working_directory;
-  const std::filesystem::path folder = std::filesystem::absolute(file, no_working_directory).parent_path().filename();
+  const std::filesystem::path folder =
+      std::filesystem::absolute(file, no_working_directory).lexically_normal().parent_path().filename();
   return folder.empty() ? stem : folder.string();
 }
 

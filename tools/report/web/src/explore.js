@@ -65,8 +65,25 @@ const copyButton = (label, text) => {
   return button;
 };
 
+/** The fastest split of the scenario that a short search finds. */
+async function fastestPlan() {
+  fill(status, "searching for the fastest plan, at most 10 s");
+  status.className = "status busy";
+  try {
+    const answer = await ask({ ...part(), plan: true });
+    if (answer.failure) throw new Error(answer.failure);
+    if (answer.problems) return showProblems(answer);
+    remember();
+    Object.assign(state, { text: answer.plan, changes: {} });
+    simulate();
+  } catch (error) {
+    fill(status, error.message);
+    status.className = "status problem";
+  }
+}
+
 /** The scenario as text, which may be edited, and what gives it again elsewhere. */
-function textPanel({ text, command }) {
+function textPanel({ text, command = "lockstep run -" }) {
   const area = element("textarea", { rows: Math.min(24, text.split("\n").length + 1), spellcheck: false, "aria-label": "scenario" });
   area.value = text;
   const apply = () => { remember(); state.text = area.value; state.changes = {}; simulate(); };
@@ -81,6 +98,7 @@ function showControls(problems = new Map()) {
   fill(side, controls(groups, change, problems),
     element("div", { class: "controls" },
       state.pinned ? element("button", { type: "button", onclick: unpin }, "unpin") : null,
+      element("button", { type: "button", onclick: fastestPlan, title: "split this scenario as the fastest plan does" }, "fastest plan"),
       element("button", { type: "button", onclick: pin, title: "keep this step beside those that follow" }, "pin this step"),
       element("button", { type: "button", onclick: back, disabled: before.length === 0 }, "back"),
       element("button", { type: "button", onclick: startAgain }, "start again")));
@@ -103,7 +121,8 @@ async function showStep(answer) {
 }
 
 /** Problems stand at the control whose key they name, and above the last step, which stays. */
-function showProblems(problems) {
+function showProblems({ problems, text }) {
+  if (groups.length === 0) fill(main, textPanel({ text })); // there was no step yet
   const known = new Set(groups.flatMap(({ controls: list }) => list.map(({ key }) => key)));
   const at = new Map();
   const lines = problems.map(({ key, line, what, expected }) => {
@@ -114,7 +133,7 @@ function showProblems(problems) {
   });
   for (const group of groups) for (const control of group.controls) if (control.key in state.changes) control.value = state.changes[control.key];
   showControls(at);
-  fill(status, "This cannot be simulated; the step below is the last one that could.", element("ul", {}, lines));
+  fill(status, groups.length > 0 ? "This cannot be simulated; the step below is the last one that could." : "This cannot be simulated.", element("ul", {}, lines));
   status.className = "status problem";
 }
 
@@ -132,7 +151,7 @@ async function simulate() {
     try {
       const answer = await asking;
       if (answer.failure) throw new Error(answer.failure);
-      if (answer.problems) showProblems(answer.problems);
+      if (answer.problems) showProblems(answer);
       else await showStep(answer);
     } catch (error) {
       fill(status, error.message);
@@ -146,14 +165,17 @@ async function simulate() {
   page.dataset.ready = "true";
 }
 
-/** The state of the address; the starting point if it has none. */
+/** The state of the address; the starting point if it has none, or one that was cut. */
 function readAddress() {
-  const empty = { text: null, changes: {}, pinned: null };
+  const map = (value) => (value !== null && typeof value === "object" && !Array.isArray(value) ? value : null);
+  const partOf = (value) => ({ text: typeof value?.text === "string" ? value.text : null, changes: map(value?.changes) ?? {} });
+  let given = null;
   try {
-    Object.assign(state, empty, JSON.parse(new URLSearchParams(location.hash.slice(1)).get("state") ?? "{}"));
-  } catch { // an address that was cut
-    Object.assign(state, empty);
+    given = map(JSON.parse(new URLSearchParams(location.hash.slice(1)).get("state")));
+  } catch {
+    given = null;
   }
+  Object.assign(state, partOf(given), { pinned: map(given?.pinned) && partOf(given.pinned) });
 }
 
 takeToken();

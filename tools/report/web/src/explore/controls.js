@@ -6,7 +6,7 @@ const stepped = (value, up, least) => Math.max(least, up ? value * 2 : Math.floo
 
 function numberField(control, change) {
   const input = element("input", { type: "number", min: control.least, step: 1, value: control.value, id: `control-${control.key}`,
-    onchange: () => Number.isInteger(input.valueAsNumber) && change(control.key, input.valueAsNumber) });
+    onchange: () => change(control.key, Number.isInteger(input.valueAsNumber) ? input.valueAsNumber : input.value) });
   const button = (text, up) => element("button", { type: "button", "aria-label": `${control.label} ${up ? "twice" : "half"}`,
     onclick: () => { input.value = stepped(input.valueAsNumber || control.value, up, control.least); change(control.key, input.valueAsNumber); } }, text);
   return element("span", { class: "stepped" }, button("−", false), input, button("+", true));
@@ -16,7 +16,7 @@ function field(control, change) {
   const id = `control-${control.key}`;
   if (control.kind === "number") return numberField(control, change);
   if (control.kind === "choice") {
-    const select = element("select", { id, onchange: () => change(control.key, select.value) },
+    const select = element("select", { id, title: control.value, onchange: () => change(control.key, select.value) },
       control.choices.map((choice) => element("option", { value: choice, selected: choice === control.value }, choice)));
     return select;
   }

@@ -2,7 +2,7 @@
 import { axisX, barX, plot, ruleX } from "@observablehq/plot";
 import { page_colours } from "../colours.js";
 import { element, swatch } from "../dom.js";
-import { format, timeUnit } from "../format.js";
+import { byteUnit, format, timeUnit } from "../format.js";
 import { chart, numbers, room, shortened } from "./chart.js";
 
 export function bars({ title, rows, unit }) {
@@ -11,7 +11,7 @@ export function bars({ title, rows, unit }) {
   for (const what of kinds.keys()) if (!rows.some(({ pieces }) => pieces.some((piece) => piece.what === what && piece.value > 0))) kinds.delete(what);
   const total = ({ pieces }) => pieces.reduce((sum, { value }) => sum + Math.max(value, 0), 0);
   const longest = Math.max(...rows.map(total));
-  const { unit: shown, factor } = unit === "s" ? timeUnit(longest) : { unit: unit === "number" ? null : unit, factor: 1 };
+  const { unit: shown, factor } = unit === "s" ? timeUnit(longest) : unit === "B" ? byteUnit(longest) : { unit: unit === "number" ? null : unit, factor: 1 };
   const data = rows.flatMap(({ name, pieces }) => pieces.filter(({ value }) => value > 0).map(({ what, value, colour }) =>
     ({ name, what, value: value * factor, fill: page_colours.of(colour), text: `${name}\n${what}: ${format(value, unit)}` })));
   const names = rows.map(({ name }) => name);

@@ -84,6 +84,7 @@ export class Drawing {
     this.labels();
     this.pairs();
     if (state.critical) this.criticalPath();
+    if (state.range) this.range();
     if (state.selected) this.selection();
     if (state.hovered) this.outline(state.hovered, 1);
     context.restore();
@@ -255,6 +256,17 @@ export class Drawing {
     const row = this.state.layout.row_of.get(lane);
     const left = this.x(lane.start[index]);
     return { left, right: Math.max(this.x(lane.end[index]), left + 1), y: row.y, height: row.height };
+  }
+
+  /** Between two times that are summed up. */
+  range() {
+    const { context, state } = this;
+    const [left, right] = state.range.map((time) => this.x(time));
+    context.fillStyle = state.theme.accent;
+    context.globalAlpha = 0.14;
+    context.fillRect(left, 0, Math.max(1, right - left), this.height);
+    context.globalAlpha = 1;
+    for (const edge of [left, right]) context.fillRect(edge, 0, 1, this.height);
   }
 
   outline(span, width) {

@@ -3,10 +3,12 @@ import { element, fill, swatch } from "../dom.js";
 import { format } from "../format.js";
 import { packed } from "../colours.js";
 import { details, facts } from "./details.js";
-import { Drawing, gutter, layOut } from "./drawing.js";
+import { Drawing, axis_height, gutter, layOut } from "./drawing.js";
 import { Model, spanAt } from "./model.js";
 import { modes, palette } from "./palette.js";
+import { openInPerfetto, save, svgOf } from "./save.js";
 import { search } from "./search.js";
+import { totals } from "./totals.js";
 import { TimeWindow } from "./window.js";
 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -34,13 +36,13 @@ class TimelineView {
     const button = (text, title, onclick) => element("button", { title, "aria-label": title, onclick }, text);
     this.canvas = element("canvas", {
       class: "timeline", tabindex: "0", role: "application",
-      "aria-label": "Timeline. Arrows or w a s d zoom and move, 0 shows all, [ and ] step through a lane, Escape clears.",
+      "aria-label": "Timeline. Arrows or w a s d zoom and move, 0 shows all, [ and ] step through a lane, t sums up what is on the screen, Escape clears.",
     });
     this.where = element("output", { class: "where", "aria-live": "polite" });
     this.find = element("input", { type: "search", placeholder: "search: layer 3, AllGather …", "aria-label": "search operations by name" });
     this.found_text = element("output", { class: "found", "aria-live": "polite" });
     this.legend = element("ul", { class: "legend" });
-    this.selected_panel = element("div", { class: "details", "aria-live": "polite" }, element("p", { class: "quiet" }, "Click a span to see its shapes, bytes, dependencies, and why it started when it did."));
+    this.selected_panel = element("div", { class: "details", "aria-live": "polite" }, element("p", { class: "quiet" }, "Click a span to see its shapes, bytes, dependencies, and why it started when it did. Drag along the times above the lanes, or with Shift, for totals by operation."));
     this.tip = element("div", { class: "tip", role: "tooltip", hidden: true });
     this.frame = element("div", { class: "timeline-frame" }, this.canvas);
     const mode = element("select", { "aria-label": "colours", onchange: () => { this.mode = mode.value; this.recolour(); } },
@@ -60,6 +62,9 @@ class TimelineView {
         button("↑", "previous hit", () => this.step(-1)), button("↓", "next hit", () => this.step(1)),
         this.found_text, mode,
         check("tall lanes", this.roomy, (on) => { this.roomy = on; this.relay(); }),
+        button("totals", "totals by operation of what is on the screen (t)", () => this.measure(this.window.from, this.window.to)),
+        button("SVG", "save what is on the screen as SVG", () => this.saveSvg()),
+        this.model.ticks ? null : button("Perfetto", "open in Perfetto, ui.perfetto.dev; the trace stays in this browser", () => openInPerfetto(this.model, document.title)),
         this.has_path ? check("critical path", true, (on) => { this.critical = on; this.redraw(); }) : null),
       this.legend, this.frame, this.selected_panel, this.tip);
     this.critical = this.has_path;
@@ -90,8 +95,8 @@ class TimelineView {
 
   drawNow() {
     if (!this.palette || this.canvas.clientWidth === 0) return;
-    const { window, layout, palette, theme, found, selected, hovered, critical, roomy } = this;
-    this.drawing.draw({ window, layout, palette, theme, found, selected, hovered, critical, roomy });
+    const { window, layout, palette, theme, found, selected, hovered, critical, roomy, range } = this;
+    this.drawing.draw({ window, layout, palette, theme, found, selected, hovered, critical, roomy, range });
     const time = (value) => this.model.time(value);
     const text = window.whole ? `all ${time(window.end)}` : `${time(window.from)} – ${time(window.to)}`;
     if (this.where.textContent !== text) this.where.textContent = text;
@@ -107,10 +112,26 @@ class TimelineView {
 
   select(span, show = true) {
     this.selected = span;
+    this.range = null;
     if (span && show) this.window.show(span[0].start[span[1]], span[0].end[span[1]]);
+    this.selected_panel.classList.toggle("chosen", Boolean(span)); // then it stays on the screen
     if (span) fill(this.selected_panel, details(this.model, span, (other) => this.select(other)));
     else fill(this.selected_panel);
     this.redraw();
+  }
+
+  /** Totals by operation between two times, which stay marked. */
+  measure(from, to) {
+    this.selected = null;
+    this.range = [from, to];
+    this.selected_panel.classList.add("chosen");
+    fill(this.selected_panel, totals(this.model, from, to));
+    this.redraw();
+  }
+
+  saveSvg() {
+    const { layout, palette, window, theme } = this;
+    save("timeline.svg", "image/svg+xml", svgOf(this.model, { layout, palette, window, theme, legend: palette.legend }, 1400));
   }
 
   look() {
@@ -189,7 +210,9 @@ class TimelineView {
 
   press(event) {
     this.canvas.setPointerCapture(event.pointerId);
-    this.drag = { x: event.clientX, y: event.clientY, from: this.window.from, to: this.window.to, top: this.frame.scrollTop, moved: false };
+    const box = this.canvas.getBoundingClientRect();
+    const measures = event.shiftKey || (event.clientY - box.top < axis_height && event.clientX - box.left > gutter);
+    this.drag = { measures, at: this.drawing.timeAt(event.clientX - box.left), x: event.clientX, y: event.clientY, from: this.window.from, to: this.window.to, top: this.frame.scrollTop, moved: false };
     this.hide();
   }
 
@@ -198,6 +221,12 @@ class TimelineView {
     const right = event.clientX - drag.x, down = event.clientY - drag.y;
     if (!drag.moved && Math.hypot(right, down) < 4) return;
     drag.moved = true;
+    if (drag.measures) {
+      const here = this.drawing.timeAt(event.clientX - this.canvas.getBoundingClientRect().left);
+      const inside = (time) => Math.min(Math.max(time, 0), this.window.end);
+      this.range = [inside(Math.min(drag.at, here)), inside(Math.max(drag.at, here))];
+      return this.redraw();
+    }
     const share = -right / this.drawing.plotWidth;
     const length = drag.to - drag.from;
     this.frame.scrollTop = drag.top - down;
@@ -205,8 +234,9 @@ class TimelineView {
   }
 
   release(event) {
-    const moved = this.drag?.moved;
+    const { moved, measures } = this.drag ?? {};
     this.drag = null;
+    if (moved && measures && this.range[1] > this.range[0]) return this.measure(...this.range);
     if (!moved) this.select(this.spanUnder(event), false);
   }
 
@@ -219,6 +249,7 @@ class TimelineView {
       d: () => this.window.pan(0.15), ArrowRight: () => this.window.pan(0.15),
       0: () => this.window.all(), Home: () => this.window.all(),
       "[": () => this.stepInLane(-1), "]": () => this.stepInLane(1),
+      t: () => this.measure(this.window.from, this.window.to),
       Escape: () => this.select(null),
       "/": () => this.find.focus(),
     };

@@ -1,0 +1,217 @@
+// docs/json.md has every key that a command's JSON has, and no other: small inputs make each of them appear, lists and
+// null as the page says, and each row of the page is printed by some command. Every command with --json has a section.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "tests/docs/json_page.hpp"
+#include "tests/source_dir.hpp"
+#include "tests/unit/from_trace/llama_trace.hpp"
+
+namespace lockstep::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+const std::string small = "tests/data/scenarios/small.yaml ";
+/// Small, in a pipeline on a network that hashes and that others use too, at measured rates.
+const std::string hashed =
+    small +
+    "--set 'cluster={node: dgx-h100, nodes: 4, fabric: {kind: fat_tree, radix: 8, link: 50 GB/s, routing: ecmp,"
+    " nic_latency: 1 us, switch_latency: 1 us}, background: [{links: \"*\", load: 10 %}]}' --set mesh={}"
+    " --set 'parallel={tensor: 8, pipeline: 4}' --set pipeline.schedule=1f1b --set batch.sequences=4"
+    " --set model_of_time=calibrated ";
+const std::string mixed =
+    small +
+    "--set 'cluster={groups: [{node: dgx-h100, nodes: 1}, {node: dgx-a100, nodes: 1}]}' --set mesh={}"
+    " --set 'parallel={fsdp: 16}' ";
+const std::string nodes =
+    small + "--set 'cluster={node: dgx-h100, nodes: 2}' --set mesh={} --set 'parallel={data: 16}' ";
+const std::string kineto = "tests/data/traces/kineto_rank0.json tests/data/traces/kineto_rank1.json ";
+
+struct Documented {
+  std::string heading;                ///< of the page
+  std::vector<std::string> commands;  ///< that print such documents with --json -, which is added
+};
+const std::vector<Documented> documented{
+    {"run", {"lockstep run " + hashed, "lockstep run --sensitivity " + hashed, "lockstep run " + mixed}},
+    {"check", {"lockstep check " + small}},
+    {"compare", {"lockstep compare " + small + "tests/data/scenarios/small_two_matmul.yaml"}},
+    {"plan",
+     {"lockstep plan --set 'search={tensor: 8, pipeline: 4}' " + hashed, "lockstep plan --limit 0.001 " + small,
+      "lockstep plan --set 'search={tensor: 8, pipeline: 1}' " + nodes}},
+    {"plan --chips",
+     {"lockstep plan --chips 16..64 --tokens 1e12 --price 2 --set 'search={tensor: 8, pipeline: 1}'"
+      " --set batch.sequences=4 " +
+      nodes}},
+    {"schedule", {"lockstep schedule zb-h1 --stages 2 --microbatches 4"}},
+    {"schedule of several",
+     {"lockstep schedule 1f1b dualpipe --stages 3 --microbatches 8"}},  // dualpipe needs even ones
+    {"goodput",
+     {"lockstep goodput scenarios/published/llama3-405b-54-days.yaml --step-time '10 s' --runs 2 --tokens 1e12 --price "
+      "2"}},
+    {"roofline of a torus", {"lockstep roofline " + small}},
+    {"roofline of a network", {"lockstep roofline " + nodes}},
+    {"collective",
+     {"lockstep collective all_reduce --cluster h100:4 --group node --bytes 1MiB --all",
+      "lockstep collective all_gather --cluster tpu-v5p:4x4x4 --group x --bytes 1MiB"}},
+    {"collective --trace",
+     {"lockstep collective all_reduce --cluster h100:4 --group node --bytes 1MiB --trace $TMP/links.json --json "
+      "$TMP/all.json >$TMP/text && cat $TMP/links.json #"}},  // its document is that file
+    {"model",
+     {"lockstep model deepseek-v3", "lockstep model tests/data/hf_configs/Qwen__Qwen3-Next-80B-A3B-Instruct.json"}},
+    {"validate", {"lockstep validate tests/docs/my_steps.csv"}},
+    {"faults", {"lockstep faults " + nodes}},
+    {"import of a network", {"lockstep import network tests/data/networks/small.ibnetdiscover"}},
+    {"import of a node",
+     {"lockstep import network tests/data/networks/h100_node.xml",
+      "lockstep import network tests/data/networks/mi300_node.xml"}},  // whose GPUs have unlike numbers of links
+    {"import of a recipe",
+     {"lockstep import recipe tests/data/recipes/megatron/mixtral_8x7b.sh --cluster dgx-h100:128"}},
+    {"replay", {"lockstep replay " + kineto, "lockstep replay $TMP/paused.json"}},
+    {"replay --against", {"lockstep replay " + kineto + "--against " + small}},
+    {"replay --scenario", {"lockstep replay $TMP/llama.json --cluster dgx-h100:1 --scenario $TMP/job.yaml"}},
+    {"calibrate", {"lockstep calibrate tests/fuzz/seeds/measured_csv/kernels.csv --chip h100"}},
+};
+
+/// Two kernels, launched together, with a millisecond between them that nothing explains.
+constexpr const char* paused = R"({"traceEvents": [
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "tid": 1, "ts": 0, "dur": 1, "args": {"correlation": 1}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "tid": 1, "ts": 1, "dur": 1, "args": {"correlation": 2}},
+{"ph": "X", "cat": "kernel", "name": "a", "tid": 7, "ts": 10, "dur": 9, "args": {"correlation": 1, "stream": 7}},
+{"ph": "X", "cat": "kernel", "name": "b", "tid": 7, "ts": 1019, "dur": 9, "args": {"correlation": 2, "stream": 7}}]})";
+
+class JsonReference : public testing::Test {
+ protected:
+  JsonReference() {
+    fs::create_directories(folder_);
+    std::ofstream(folder_ / "paused.json") << paused;
+    std::ofstream(folder_ / "llama.json") << LlamaTrace().json();
+  }
+  ~JsonReference() override {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+  /// What a command prints to stdout; $TMP is a folder of the test's own.
+  std::string output_of(const std::string& command) const {
+    const std::string whole = "cd '" + std::string(source_dir) + "' && export TMP='" + folder_.string() + "' PATH='" +
+                              fs::path(LOCKSTEP_PROGRAM).parent_path().string() + "':\"$PATH\" && " + command;
+    std::string text;
+    auto* pipe = ::popen(whole.c_str(), "r");
+    if (pipe == nullptr) throw std::runtime_error("no process for " + command);
+    std::array<char, 4096> part{};
+    for (std::size_t count = 0; (count = std::fread(part.data(), 1, part.size(), pipe)) > 0;)
+      text.append(part.data(), count);
+    EXPECT_EQ(::pclose(pipe), 0) << command;
+    return text;
+  }
+
+  fs::path folder_ = fs::temp_directory_path() / ("lockstep-json-" + std::to_string(::getpid()));
+};
+
+int lists_of(const Json& value) {
+  if (value.is_null()) return any_lists;
+  if (!value.is_array()) return 0;
+  return 1 + (value.empty() ? 0 : lists_of(value.front()));
+}
+
+void add_paths(const Json& value, const JsonPath& at, std::set<JsonPath>& paths) {
+  if (value.is_array()) {
+    for (const auto& item : value) add_paths(item, at, paths);
+  }
+  if (!value.is_object()) return;
+  for (const auto& [key, item] : value.items()) {
+    auto path = at;
+    path.push_back({key, lists_of(item)});
+    paths.insert(path);
+    add_paths(item, path, paths);
+  }
+}
+
+/// The paths of a document that the keys lack; `found` gets the lines of those that it has.
+std::set<std::string> missing(const std::vector<DocumentedKey>& keys, const Json& document, std::set<int>& found) {
+  std::set<JsonPath> printed;
+  add_paths(document, {}, printed);
+  std::set<std::string> lacking;
+  for (const auto& path : printed) {
+    bool known = false;
+    for (const auto& key : keys) {
+      if (!key.names(path)) continue;
+      known = true;
+      found.insert(key.line);
+    }
+    if (!known) lacking.insert(text_of(path));
+  }
+  return lacking;
+}
+
+std::string page_text() {
+  std::ostringstream text;
+  text << std::ifstream(fs::path(source_dir) / "docs/json.md").rdbuf();
+  return text.str();
+}
+
+TEST_F(JsonReference, HasTheKeysThatCommandsPrint) {
+  const JsonPage page(page_text());
+  std::set<int> found;
+  for (const auto& [heading, commands] : documented) {
+    auto keys = page.keys_of(heading);
+    EXPECT_FALSE(keys.empty()) << "docs/json.md has no section '" << heading << "'";
+    const auto shared = page.keys_of("What all documents share");
+    keys.insert(keys.end(), shared.begin(), shared.end());
+    for (const auto& command : commands) {
+      const auto document = Json::parse(output_of(command + " --json -"), nullptr, false);
+      ASSERT_TRUE(document.is_object()) << command;
+      for (const auto& path : missing(keys, document, found))
+        ADD_FAILURE() << "docs/json.md, section '" << heading << "', lacks `" << path << "`, printed by\n" << command;
+    }
+  }
+  for (const auto& row : page.rows())
+    EXPECT_TRUE(found.contains(row.line))
+        << "docs/json.md:" << row.line << ": no command prints `" << text_of(row.path) << '`';
+}
+
+TEST_F(JsonReference, HasASectionForEachCommand) {
+  std::set<std::string> told;
+  for (const auto& [heading, commands] : documented) told.insert(heading.substr(0, heading.find(' ')));
+  std::istringstream help(output_of("lockstep --help"));
+  int with_json = 0;
+  bool listed = false;
+  for (std::string line; std::getline(help, line);) {
+    if (line.starts_with("Subcommands:")) listed = true;
+    if (listed && line.empty()) break;
+    if (!listed || !line.starts_with("  ")) continue;
+    const auto command = line.substr(2, line.find(' ', 2) - 2);
+    if (output_of("lockstep " + command + " --help").find("--json TEXT") == std::string::npos) continue;
+    ++with_json;
+    EXPECT_TRUE(told.contains(command)) << "docs/json.md: lockstep " << command << " --json has no section";
+  }
+  EXPECT_EQ(with_json, static_cast<int>(told.size()));
+}
+
+// A made-up page: a key without a row, a list where the page has none, and a row that is not printed are seen; a null
+// stands for a list too, a name in <> for any key, and a reference brings the keys of its section below its own.
+TEST(JsonPage, TellsBothKindsOfDifferences) {
+  const JsonPage page(
+      "## run\nThe keys of [Shared](#shared), and:\n| `rows[]` | none: null |\n| `rows[].at` | the keys of [A "
+      "place](#a-place) |\n| `never` | x |\n## Shared\n| `format` | x |\n### A place\n| `<axis>` | x |\n");
+  const auto keys = page.keys_of("run");
+  std::set<int> found;
+  EXPECT_EQ(missing(keys, {{"format", 1}, {"rows", nullptr}}, found), (std::set<std::string>{}));
+  EXPECT_EQ(missing(keys, {{"rows", {{{"at", {{"x", 1}}}}}}}, found), (std::set<std::string>{}));
+  EXPECT_EQ(found, (std::set<int>{3, 4, 7, 9})) << "all rows but `never`, which is on line 5";
+  EXPECT_EQ(missing(keys, {{"format", {1}}, {"row", 2}}, found), (std::set<std::string>{"format[]", "row"}));
+  EXPECT_EQ(page.rows().size(), 5U);
+}
+
+}  // namespace
+}  // namespace lockstep::test

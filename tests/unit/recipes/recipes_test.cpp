@@ -1,0 +1,158 @@
+// Recipes with the facts of public ones become scenarios that load and fit their machines: at least ten of each format.
+// Expected numbers are those of the recipes, or what their programs make of them, as each test says.
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "sim/preparation/preparation.hpp"
+#include "tests/unit/recipes/recipe_files.hpp"
+
+namespace lockstep::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class RecipesOfAFormat : public testing::TestWithParam<const char*> {};
+
+// import_recipe prepares what it wrote, so that none of these throws; the keys that a scenario needs are there, and the
+// ranks make up the chips.
+TEST_P(RecipesOfAFormat, BecomeScenariosThatFitTheirMachines) {
+  const auto files = recipe_files(GetParam());
+  EXPECT_GE(files.size(), 10U);
+  for (const auto& file : files) {
+    SCOPED_TRACE(file.filename().string());
+    try {
+      const auto recipe = imported(file);
+      const auto scenario = scenario::scenario_of_text(recipe.yaml, "written", ".");
+      const auto prepared = preparation::prepare(scenario);
+      EXPECT_EQ(prepared.machine.mesh->ranks(), scenario.chips());
+      EXPECT_GT(scenario.batch.sequences, 0);
+      EXPECT_FALSE(recipe.lines.empty());
+    } catch (const ConfigError& error) {
+      ADD_FAILURE() << error.problems().front().to_string();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Recipes, RecipesOfAFormat,
+                         testing::Values("megatron", "megatron_yaml", "torchtitan", "deepspeed", "maxtext"));
+
+recipes::ImportedRecipe of_file(const std::string& folder, const std::string& name) {
+  for (const auto& file : recipe_files(folder)) {
+    if (file.filename() == name) return imported(file);
+  }
+  ADD_FAILURE() << "no recipe " << name;
+  return {};
+}
+
+// GPT-3 on 128 chips: 50,257 tokens of GPT-2's byte pairs, padded to a multiple of 128 x 8 = 1,024, are 51,200; nothing
+// is left for replicas after tensor 8 x pipeline 16. Without --swiglu the MLP has two matrices of 4 x 12,288.
+TEST(MegatronRecipe, Gpt3) {
+  const auto recipe = of_file("megatron", "gpt3_175b.sh");
+  const std::map<std::string, std::string> expected = {
+      {"model.layers", "96"},       {"model.d_model", "12288"},     {"model.d_ff", "49152"},
+      {"model.mlp", "plain"},       {"model.vocabulary", "51200"},  {"model.tied_embeddings", "true"},
+      {"parallel.tensor", "8"},     {"parallel.pipeline", "16"},    {"parallel.data", ""},
+      {"batch.sequences", "1536"},  {"batch.microbatch_size", "1"}, {"training.precision", "fp16"},
+      {"training.dropout", "true"}, {"model.qkv_bias", "true"},     {"parallel.sequence_parallel", "false"},
+      {"model.norm", "layer_norm"}, {"pipeline.schedule", "1f1b"},  {"model.learned_positions", "2048"}};
+  for (const auto& [key, value] : expected) EXPECT_EQ(value_of(recipe, key), value) << key;
+}
+
+// Variables with defaults, conditions, and lists that grow: the branch of the mock tokenizer is taken, the other not.
+TEST(MegatronRecipe, ShellIsReadNotRun) {
+  const auto recipe = of_file("megatron", "llama3_8b_fp8.sh");
+  EXPECT_EQ(value_of(recipe, "model.vocabulary"), "128256");
+  EXPECT_EQ(value_of(recipe, "training.precision"), "fp8");
+  EXPECT_EQ(value_of(recipe, "training.low_precision_gather"), "true");
+  EXPECT_EQ(value_of(recipe, "batch.microbatch_size"), "1");
+  EXPECT_EQ(value_of(recipe, "parallel.data"), "8");
+  EXPECT_THAT(recipe.yaml, HasSubstr("layers: 32  # --num-layers, line 11\n"));
+}
+
+// The documented layout of DeepSeek-V3 on 16 ranks has 32 stages, so two chunks; 64 expert ranks are all replicas of
+// 1,024 chips / 16.
+TEST(MegatronRecipe, DeepSeekV3InItsLayout) {
+  const auto recipe = of_file("megatron", "deepseek_v3_layout.sh");
+  EXPECT_EQ(value_of(recipe, "pipeline.layout"), "\"Et*3|(tt|)*29,m|L\"");
+  EXPECT_EQ(value_of(recipe, "pipeline.schedule"), "interleaved");
+  EXPECT_EQ(value_of(recipe, "parallel.expert"), "64");
+  EXPECT_EQ(value_of(recipe, "model.moe.dense_first"), "3");
+  EXPECT_EQ(value_of(recipe, "model.mtp_modules"), "1");
+  const auto scenario = scenario::scenario_of_text(recipe.yaml, "written", ".");
+  const auto prepared = preparation::prepare(scenario);
+  EXPECT_EQ(prepared.pipeline.order.shape.chunks, 2);
+  EXPECT_EQ(preparation::layout_of(prepared), "Et*3|(tt|)*29,m|L");
+}
+
+// The branch of MODEL_SIZE counts: 145B has TP 8, PP 8, 80 layers in chunks of 5, so 80 / 8 / 5 = 2 chunks.
+TEST(MegatronRecipe, TheBranchOfACondition) {
+  const auto recipe = of_file("megatron", "gpt_145b_sc21.sh");
+  EXPECT_EQ(value_of(recipe, "model.layers"), "80");
+  EXPECT_EQ(value_of(recipe, "parallel.tensor"), "8");
+  EXPECT_EQ(value_of(recipe, "pipeline.chunks"), "2");
+  EXPECT_EQ(value_of(recipe, "training.recompute"), "full");
+  EXPECT_EQ(value_of(of_file("megatron", "mamba_8b.sh"), "parallel.tensor"), "4");  // of a case
+}
+
+// A list of lists of words is the same layout in letters: 4 layers on each of 15 stages and one on the last.
+TEST(MegatronRecipe, ALayoutOfLists) {
+  EXPECT_EQ(value_of(of_file("megatron_yaml", "bridge_layout.yaml"), "pipeline.layout"), "\"Et*4|(t*4|)*14,tmL\"");
+}
+
+// Two instances on 8 replicas: the state is split over 4 and copied twice.
+TEST(MegatronRecipe, OptimizerInstances) {
+  const auto recipe = of_file("megatron_yaml", "optimizer_instances.yaml");
+  EXPECT_EQ(value_of(recipe, "parallel.fsdp"), "4");
+  EXPECT_EQ(value_of(recipe, "parallel.data"), "2");
+  EXPECT_EQ(value_of(recipe, "parallel.zero.fsdp"), "1");
+}
+
+// 128 chips under tensor 8 are FSDP 16; each of them has 2 sequences.
+TEST(TorchtitanRecipe, Llama405B) {
+  const auto recipe = of_file("torchtitan", "llama3_405b.toml");
+  EXPECT_EQ(value_of(recipe, "model"), "llama-3-405b");
+  EXPECT_EQ(value_of(recipe, "parallel.fsdp"), "16");
+  EXPECT_EQ(value_of(recipe, "batch.sequences"), "32");
+  EXPECT_EQ(value_of(recipe, "training.precision"), "fp8");
+  EXPECT_EQ(value_of(recipe, "communication.collective_matmul"), "true");
+  EXPECT_EQ(value_of(recipe, "training.recompute"), "full");
+}
+
+// 48 layers with embedding and head as one layer each are 50 on 4 stages: 13, 13, 12, 12, less one at both ends.
+TEST(TorchtitanRecipe, StagesCountEmbeddingAndHead) {
+  EXPECT_EQ(value_of(of_file("torchtitan", "llama4_17bx128e.toml"), "pipeline.layers"), "[12, 13, 12, 11]");
+}
+
+// 16 chips, 2 sequences in a microbatch: what "auto" leaves open is said by --set.
+TEST(DeepSpeedRecipe, StagesOfZero) {
+  const auto second = of_file("deepspeed", "autotuning_fp16_z2.json"),
+             third = of_file("deepspeed", "autotuning_fp16_z3.json");
+  EXPECT_EQ(value_of(second, "parallel.data"), "16");
+  EXPECT_EQ(value_of(second, "parallel.zero"), "2");
+  EXPECT_EQ(value_of(third, "parallel.fsdp"), "16");
+  EXPECT_EQ(value_of(third, "batch.microbatch_size"), "2");
+}
+
+// A scale of 128 = 2^7: 7 = 2 x 3 + 1 doublings, so layers x 4, embedding x 4, heads and MLP x 8 of base.yml's 16,
+// 2,048, 16 and 7,168. 1,024 chips in one slice under tensor 8 leave FSDP 128.
+TEST(MaxTextRecipe, AScaleOfParameters) {
+  const auto recipe = of_file("maxtext", "v5p_128b.sh");
+  EXPECT_EQ(value_of(recipe, "model.layers"), "64");
+  EXPECT_EQ(value_of(recipe, "model.d_model"), "8192");
+  EXPECT_EQ(value_of(recipe, "model.heads"), "128");
+  EXPECT_EQ(value_of(recipe, "model.d_ff"), "57344");
+  EXPECT_EQ(value_of(recipe, "parallel.fsdp"), "128");
+  EXPECT_EQ(value_of(recipe, "batch.sequences"), "1024");
+}
+
+// Two slices of 256: FSDP inside, replicas between them, which stand on the pods.
+TEST(MaxTextRecipe, SlicesAndTheirReplicas) {
+  const auto recipe = of_file("maxtext", "v5e_llama2_70b.sh");
+  EXPECT_EQ(value_of(recipe, "parallel.fsdp"), "256");
+  EXPECT_EQ(value_of(recipe, "parallel.data"), "2");
+  EXPECT_EQ(value_of(recipe, "mesh.data"), "[pod]");
+}
+
+}  // namespace
+}  // namespace lockstep::test

@@ -1,0 +1,61 @@
+// The pictures of docs/images, each with the command whose page it shows: node take_pictures.mjs CHROMIUM LOCKSTEP ROOT FOLDER
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Browser } from "../../tests/browser/browser.mjs";
+
+const [chromium, lockstep, root, folder] = process.argv.slice(2);
+const scenarios = join(root, "scenarios");
+
+/** Into the middle of a step, where it shows the most: closer by so many steps. */
+const closer = (times) => async (page) => {
+  await page.ask(() => document.querySelector("canvas").focus());
+  for (let i = 0; i < times; ++i) await page.key("w");
+};
+
+/** The first operation that the search finds, with what lies around it. */
+const found = (words, times) => async (page) => {
+  await page.ask(() => document.querySelector('input[type="search"]').focus());
+  await page.type(words);
+  await page.key("Enter");
+  await page.ask(() => document.querySelector("canvas").focus());
+  for (let i = 0; i < Math.abs(times); ++i) await page.key(times > 0 ? "w" : "s");
+  await page.ask(() => scrollTo(0, 0));
+};
+
+const pictures = [
+  { file: "report_fsdp.png", command: ["run", join(scenarios, "llama3-70b-v5p.yaml")], height: 790, look: found("layer 59", 0) },
+  { file: "report_pipeline.png", command: ["run", join(scenarios, "llama3-405b-h100.yaml")], height: 870, look: async () => {} },
+  { file: "report_dualpipe.png", command: ["run", join(scenarios, "llama3-405b-h100.yaml"), "--set", "pipeline.schedule=dualpipe-v", "--set", "batch.sequences=4096", "--set", "batch.microbatches=32"], height: 900, look: closer(3) },
+  { file: "report_compare.png", command: ["compare", join(scenarios, "llama3-70b-h100.yaml"), join(scenarios, "llama3-70b-v5p.yaml")], height: 960, look: async () => {} },
+];
+
+for (const { file, command, height, look } of pictures) {
+  const out = mkdtempSync(join(tmpdir(), "lockstep-picture-"));
+  try {
+    execFileSync(lockstep, [...command, "--out", out], { stdio: "ignore" });
+    const browser = await Browser.open(chromium, { width: 1280, height });
+    try {
+      await browser.show(join(out, "report.html"));
+      await look(browser);
+      await browser.picture(join(folder, file), false);
+    } finally {
+      await browser.close();
+    }
+  } catch (error) {
+    console.error(`take_pictures: ${file}: ${error.message}`);
+    process.exitCode = 1;
+  } finally {
+    rmSync(out, { recursive: true, force: true });
+  }
+}
+
+// Three machines, the last of them four racks.
+const out = mkdtempSync(join(tmpdir(), "lockstep-picture-"));
+const racks = join(out, "llama3-70b-gb200.yaml");
+const of_racks = ["cluster=gb200-nvl72:4", "batch.sequences=288", "parallel.tensor=8", "parallel.fsdp=36", "mesh={}"];
+writeFileSync(racks, execFileSync(lockstep, ["run", join(scenarios, "llama3-70b-h100.yaml"), ...of_racks.flatMap((key) => ["--set", key]), "--dump", "scenario"]));
+execFileSync(lockstep, ["compare", join(scenarios, "llama3-70b-h100.yaml"), join(scenarios, "llama3-70b-v5p-1024.yaml"), racks, "--out", join(out, "compare")], { stdio: "ignore" });
+copyFileSync(join(out, "compare/compare.svg"), join(folder, "compare.svg"));
+rmSync(out, { recursive: true, force: true });
