@@ -11,6 +11,10 @@ void read_schedule(const YamlView& view, const YamlView& placement, PipelineSpec
   for (const workloads::Schedule& schedule : workloads::schedules()) names.emplace_back(schedule.name);
   const auto known = known_word(text, names);
   pipeline.schedule = known.empty() ? text : known;
+  const auto* found = workloads::find_schedule(pipeline.schedule);
+  if (found != nullptr && found->takes_slices)
+    view.problem("schedule " + pipeline.schedule + " passes slices of sequences, which steps do not have yet",
+                 "a schedule of whole microbatches, such as 1f1b");
   if (known.empty())
     view.problem("'" + text + "' is not a schedule", catalog_name(text, names, "a CSV file with an order"));
   if (placement.exists())

@@ -35,8 +35,8 @@ void schedules(const YamlView& view, std::vector<std::string>& into) {
   if (!view.exists()) return;
   std::vector<std::string> names;
   for (const workloads::Schedule& schedule : lockstep::workloads::schedules()) {
-    if (!schedule.chooses_by_time)
-      names.emplace_back(schedule.name);  // an automatic order follows the times of each plan
+    // An automatic order follows the times of each plan; steps of slices cannot be had yet.
+    if (!schedule.chooses_by_time && !schedule.takes_slices) names.emplace_back(schedule.name);
   }
   into.clear();
   for (const auto& item : values_of(view)) {
@@ -45,7 +45,8 @@ void schedules(const YamlView& view, std::vector<std::string>& into) {
     if (!known.empty()) continue;
     const auto near = did_you_mean(into.back(), names);
     item.problem("schedule `" + into.back() + "` is not known to a search",
-                 "a name of `lockstep schedule --list` that is not automatic" + (near.empty() ? "" : "; " + near));
+                 "a name of `lockstep schedule --list` that is neither automatic nor sliced" +
+                     (near.empty() ? "" : "; " + near));
   }
 }
 

@@ -139,6 +139,38 @@ TEST_F(Schedule, FolderOfSeveralHasTheComparison) {
   EXPECT_EQ(json_file("made/schedules.json"), json(words));
 }
 
+// P = 4, M = 8, n = 4, F = I = W = 1: a slice takes 3/4 of a rank, so the step (M n + P - 1) 3/4 = 26.25 with 3 x 3/4
+// of bubble; rank r holds P - r + n - 1 slices. Its CSV counts slices, and says nothing of n.
+TEST_F(Schedule, SlicesPassAsMicrobatchesDo) {
+  const Words made = {"schedule", "seq1f1b", "--stages", "4", "--microbatches", "8", "--slices", "4"};
+  const auto result = json(made);
+  EXPECT_EQ(result["microbatches"], 8);
+  EXPECT_EQ(result["slices"], 4);
+  EXPECT_EQ(result["makespan"], 26.25);
+  EXPECT_EQ(result["worst"]["bubble_step"], 2.25);
+  EXPECT_EQ(result["closed_form"]["value"], 2.25);
+  EXPECT_EQ(result["peak_activations"], (std::vector<int>{7, 6, 5, 4}));
+  EXPECT_EQ(result["peak_activations_microbatches"], 1.75);
+  EXPECT_THAT(good(made), AllOf(HasSubstr("M = 8 microbatches of n = 4 slices"), HasSubstr("a slice takes 1/4")));
+  write("order.csv", good(with(made, {"--csv", "-"})));
+  const auto again = json({"schedule", "--import", "order.csv", "--placement", "linear", "--slices", "4"});
+  for (const auto* key : {"orders", "makespan", "slices", "microbatches", "peak_activations"})
+    EXPECT_EQ(again[key], result[key]) << key;
+  refused({"--import", "order.csv", "--placement", "linear", "--slices", "5"},
+          "order.csv: ", "32 slices are no whole microbatches of 5");
+}
+
+// Two ranks, one microbatch of two slices that take 1/4 and 3/4 of F = B = 4, by hand:
+//   rank 0  F0 0-1  F1 1-4          B1 10-13  B0 13-14
+//   rank 1          F0 1-2  F1 4-7  B1 7-10   B0 10-11
+TEST_F(Schedule, SlicesMayDiffer) {
+  const auto result = json({"schedule", "seq1f1b", "--stages", "2", "--microbatches", "1", "--slices", "2", "--times",
+                            "4,2,2", "--slice-scale", "1,3"});
+  EXPECT_EQ(result["makespan"], 14);
+  EXPECT_EQ(result["spans"][1][1], (std::vector<double>{4, 7}));
+  EXPECT_EQ(result["closed_form"]["applies"], false);
+}
+
 TEST_F(Schedule, ListsAllSchedules) {
   EXPECT_THAT(good({"schedule", "--list"}),
               AllOf(HasSubstr("1f1b"), HasSubstr("dualpipe-v"), HasSubstr("overlap-1f1b")));
@@ -156,6 +188,15 @@ TEST_F(Schedule, RefusesBadOptions) {
   refused(with(one_f_one_b, {"--times", "1,nan,1"}), "--times: 'nan' is not a number", "");
   refused(with(one_f_one_b, {"--times", "0,0,0"}), "--times: ", "nothing takes any time");
   refused(with(one_f_one_b, {"--latency", "-1"}), "--latency: '-1' is negative", "");
+  refused({"seq1f1b", "--stages", "4", "--microbatches", "8"}, "--slices: is missing", "the number of slices");
+  refused(with(one_f_one_b, {"--slices", "4"}), "--slices: ", "'1f1b' does not cut microbatches into slices");
+  refused(with(one_f_one_b, {"--slices", "0"}), "--slices: 0 is out of range", "1 to 1024");
+  refused({"seq1f1b", "--stages", "4", "--microbatches", "8", "--slices", "2", "--slice-scale", "1"},
+          "--slice-scale: has 1 numbers", "2 slices");
+  refused({"seq1f1b", "--stages", "4", "--microbatches", "8", "--slices", "2", "--slice-scale", "0,0"},
+          "--slice-scale: no slice takes any time", "above 0");
+  refused({"seq1f1b-interleaved", "--stages", "4", "--microbatches", "8", "--slices", "3"},
+          "--slices: ", "3 slices do not divide the 4 stages");
   refused(with(one_f_one_b, {"--stage-scale", "1,2"}), "--stage-scale: has 2 numbers", "4 stages");
   refused(with(one_f_one_b, {"--placement", "v"}), "--placement: ", "--import");
   refused(with(one_f_one_b, {"--csv", "-", "--json", "-"}), "--csv: ", "stdout");

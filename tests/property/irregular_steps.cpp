@@ -120,9 +120,14 @@ IrregularDeal irregular_deal(int number) {
   const auto turn = static_cast<std::size_t>(number);
   const auto& irregularity = irregularities[turn / fabrics.size() % irregularities.size()];
   const bool pipelined = turn % 3 != 0 || irregularity == "uneven stages";
-  const auto all = workloads::schedules();
-  return {fabrics[turn % fabrics.size()], pipelined ? std::string(all[turn % all.size()].get().name) : "",
-          irregularity};
+  static const auto all = [] {
+    std::vector<std::string> names;
+    for (const workloads::Schedule& schedule : workloads::schedules()) {
+      if (!schedule.takes_slices) names.emplace_back(schedule.name);
+    }
+    return names;
+  }();
+  return {fabrics[turn % fabrics.size()], pipelined ? all[turn % all.size()] : "", irregularity};
 }
 
 IrregularStep irregular_step(int number) {

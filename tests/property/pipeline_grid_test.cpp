@@ -1,6 +1,7 @@
 // Every schedule in the full step, held to its order, to the model it cuts up, and to the rules of every timeline.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "sim/program/lower.hpp"
@@ -44,7 +45,9 @@ INSTANTIATE_TEST_SUITE_P(Grid, EveryPipeline, testing::ValuesIn(test::pipeline_g
 
 // All schedules are there, each on pipelines of at least three sizes (DualPipe takes even ones only).
 TEST(PipelineGrid, HasEverySchedule) {
-  ASSERT_EQ(test::pipeline_grid().size(), workloads::schedules().size());
+  const auto all = workloads::schedules();
+  ASSERT_EQ(std::ssize(test::pipeline_grid()),
+            std::count_if(all.begin(), all.end(), [](const workloads::Schedule& one) { return !one.takes_slices; }));
   std::size_t steps = 0;
   for (const auto& row : test::pipeline_grid()) {
     EXPECT_GE(row.cases.size(), 3U) << row.schedule;

@@ -38,7 +38,7 @@ double step_s(const Case& one, engine::EngineKind engine) {
 std::vector<const workloads::Schedule*> timeless() {
   std::vector<const workloads::Schedule*> result;
   for (const workloads::Schedule& schedule : workloads::schedules()) {
-    if (!schedule.chooses_by_time) result.push_back(&schedule);
+    if (!schedule.chooses_by_time && !schedule.takes_slices) result.push_back(&schedule);
   }
   return result;
 }

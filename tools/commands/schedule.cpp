@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <numeric>
 #include <sstream>
 
 #include "sim/core/errors.hpp"
@@ -29,8 +30,8 @@ constexpr std::int32_t most_ranks_in_picture = 256;
 
 struct ScheduleArguments {
   std::vector<std::string> names;
-  std::optional<std::int32_t> stages, microbatches, chunks, group;
-  std::string memory_limit, times = "1,1,1", stage_scale, latency = "0", pair;
+  std::optional<std::int32_t> stages, microbatches, chunks, group, slices;
+  std::string memory_limit, times = "1,1,1", stage_scale, slice_scale, latency = "0", pair;
   std::string import, placement;
   std::string csv, csv_dialect = "current", json, out, svg, png;
   bool communication = false, list = false;
@@ -97,6 +98,20 @@ workloads::PipelineTimes times_for(const ScheduleArguments& arguments, std::int3
   return times;
 }
 
+/// What share of a microbatch's time each of its slices takes: equal shares, or as the option says.
+void share_out(const ScheduleArguments& arguments, std::int32_t slices, workloads::PipelineTimes& times) {
+  times.slices = workloads::even_slices(slices);
+  if (arguments.slice_scale.empty()) return;
+  const auto scales = numbers_of("--slice-scale", arguments.slice_scale);
+  if (std::ssize(scales) != slices) {
+    refuse("--slice-scale", "has " + std::to_string(scales.size()) + " numbers",
+           "one for each of " + std::to_string(slices) + " slices");
+  }
+  const double sum = std::accumulate(scales.begin(), scales.end(), 0.0);
+  if (sum <= 0) refuse("--slice-scale", "no slice takes any time", "at least one number above 0");
+  for (workloads::SliceId slice = 0; slice < slices; ++slice) times.slices[slice] = scales[position_of(slice)] / sum;
+}
+
 workloads::ScheduleRequest request_for(const ScheduleArguments& arguments, const workloads::Schedule& schedule,
                                        bool comparing) {
   workloads::ScheduleRequest request;
@@ -106,12 +121,16 @@ workloads::ScheduleRequest request_for(const ScheduleArguments& arguments, const
   // In a comparison, options reach the schedules that know them.
   if (!comparing || schedule.takes_chunks()) request.chunks = arguments.chunks;
   if (!comparing || schedule.takes_group) request.group = arguments.group;
+  if (!comparing || schedule.takes_slices) request.slices = arguments.slices.value_or(1);
+  if (schedule.takes_slices && !arguments.slices)
+    refuse("--slices", "is missing", "the number of slices into which " + request.name + " cuts a microbatch");
   const auto limits =
       arguments.memory_limit.empty() ? std::vector<double>() : numbers_of("--memory-limit", arguments.memory_limit);
   if (!comparing || schedule.chooses_by_time) request.memory_limit = limits;
   const auto chunks = std::clamp(request.chunks.value_or(schedule.usual_chunks), 1, 1024);
   const auto stages = std::int64_t{std::clamp(request.ranks, 1, 65'536)} * chunks;
   request.times = times_for(arguments, static_cast<std::int32_t>(stages), comparing ? 1.0 / chunks : 1);
+  share_out(arguments, request.slices, request.times);
   return request;
 }
 
@@ -173,6 +192,7 @@ workloads::ImportedOrder import_order(const ScheduleArguments& arguments) {
   for (const auto& problem : imported.problems)
     add(problem.row, problem.column, problem.cell, problem.what, problem.expected);
   problems.throw_if_any();
+  if (arguments.slices) imported.order.shape.slices = *arguments.slices;
   for (const auto& problem : verify_order(imported.order)) {
     const bool in_cell = problem.rank >= 0 && problem.index >= 0;
     const auto cell = in_cell ? imported.order.ranks[problem.rank][problem.index].to_string() : "";
@@ -221,7 +241,8 @@ void compare(const ScheduleArguments& arguments) {
   for (const auto& [option, value] : {std::pair{"--csv", arguments.csv},
                                       {"--svg", arguments.svg},
                                       {"--png", arguments.png},
-                                      {"--stage-scale", arguments.stage_scale}}) {
+                                      {"--stage-scale", arguments.stage_scale},
+                                      {"--slice-scale", arguments.slice_scale}}) {
     if (!value.empty()) refuse(option, "is for one schedule", "one NAME");
   }
   std::vector<output::ComparedSchedule> rows;
@@ -254,6 +275,8 @@ void compare(const ScheduleArguments& arguments) {
 void check_options(const ScheduleArguments& arguments) {
   if (arguments.csv == "-" && arguments.json == "-")
     refuse("--csv", "stdout holds one thing, and --json - is there already", "a file for one of them");
+  if (arguments.slices && (*arguments.slices < 1 || *arguments.slices > 1024))
+    refuse("--slices", std::to_string(*arguments.slices) + " is out of range", "a number from 1 to 1024");
   if (arguments.import.empty()) {
     if (arguments.names.empty())
       refuse("NAME", "is missing", "a schedule (lockstep schedule --list), or --import FILE.csv");
@@ -292,6 +315,7 @@ void run_schedule(const ScheduleArguments& arguments) {
     if (!arguments.import.empty()) {
       auto imported = import_order(arguments);
       auto times = times_for(arguments, imported.order.shape.virtual_stages());
+      share_out(arguments, imported.order.shape.slices, times);
       auto study = output::study_order(std::move(imported.order), std::move(times), std::nullopt);
       if (imported.older_dialect) study.remark = "read as the older dialect: B input gradient, BW whole backward";
       return deliver(arguments, study);
@@ -328,12 +352,17 @@ void add_schedule(CommandLine& line) {
   command.option(
       "--group", a.group,
       "interleaved: microbatches in a row on one chunk (default: P if it divides M, else M in M/P equal rounds)");
+  command.option("--slices", a.slices,
+                 "seq1f1b, seq1f1b-interleaved, slimpipe, --import: slices of a microbatch's sequence (--import: "
+                 "none if not given)");
   command.option("--memory-limit", a.memory_limit,
                  "automatic schedules: most microbatches whose activations a rank holds, L or one per rank L,L,...");
   command.option("--times", a.times, "F,I,W of one microbatch on one chunk (comparing: on a rank's whole share)")
       .shows_default();
   command.option("--stage-scale", a.stage_scale,
                  "factor of each virtual stage's times, such as 1,1,1,1.3 for a last stage with the head");
+  command.option("--slice-scale", a.slice_scale,
+                 "how the time of a microbatch is shared among its slices, such as 1,1.5,2,2.5 (default: equally)");
   command.option("--latency", a.latency, "c: time on every edge between two ranks").shows_default();
   command.option("--pair", a.pair, "time of an overlapped forward-backward pair (default: F + I + W)");
   command.option("--import", a.import, "read an order from a CSV of torch.distributed.pipelining");

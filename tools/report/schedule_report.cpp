@@ -206,7 +206,8 @@ std::optional<std::string> schedule_report(const output::ScheduleStudy& study) {
   ReportPage page("Pipeline schedule " + study.title(),
                   std::to_string(shape.ranks) + " ranks" +
                       (shape.chunks > 1 ? " of " + std::to_string(shape.chunks) + " chunks" : "") + ", " +
-                      std::to_string(shape.microbatches) + " microbatches, placement " +
+                      std::to_string(shape.whole_microbatches()) + " microbatches" +
+                      (shape.slices > 1 ? " of " + std::to_string(shape.slices) + " slices" : "") + ", placement " +
                       std::string(name(shape.placement)));
   page.add(headline(study));
   page.add(timeline({timeline_run(study, page.data())}));

@@ -45,17 +45,26 @@ struct PipelineNeed {
   MicrobatchId microbatch;
 };
 
-/// Visits the actions that an action waits for, those on its own stage first (the rule of pipeline_timing.hpp).
+/// Visits the actions that an action waits for, those on its own stage first (the rule of pipeline_timing.hpp). A slice
+/// attends to the keys and values of the slices before it, and gets the gradients of its own from those after it.
 template <class Visit>
-void for_each_need(const PipelineAction& action, std::int32_t stages, Visit visit) {
-  const auto need = [&](PipelineStep step, std::int32_t stage) { visit(PipelineNeed{step, stage, action.microbatch}); };
+void for_each_need(const PipelineAction& action, const PipelineShape& shape, Visit visit) {
+  const auto need_of = [&](PipelineStep step, MicrobatchId microbatch) {
+    visit(PipelineNeed{step, action.stage, microbatch});
+  };
+  const auto need = [&](PipelineStep step, VirtualStageId stage) {
+    visit(PipelineNeed{step, stage, action.microbatch});
+  };
   if (action.work == PipelineWork::forward) {
+    if (shape.slice_of(action.microbatch) > 0) need_of(PipelineStep::forward, action.microbatch - 1);
     if (action.stage > 0) need(PipelineStep::forward, action.stage - 1);
   } else if (action.work == PipelineWork::weight_gradient) {
     need(PipelineStep::input_gradient, action.stage);
   } else {
     need(PipelineStep::forward, action.stage);
-    if (action.stage + 1 < stages) need(PipelineStep::input_gradient, action.stage + 1);
+    if (shape.slice_of(action.microbatch) + 1 < shape.slices)
+      need_of(PipelineStep::input_gradient, action.microbatch + 1);
+    if (action.stage + 1 < shape.virtual_stages()) need(PipelineStep::input_gradient, action.stage + 1);
   }
 }
 

@@ -55,7 +55,7 @@ class Turns {
       std::int32_t awaited = none;
       if (cell != nullptr) {
         for_each_action(*cell, [&](const PipelineAction& action) {
-          for_each_need(action, shape_.virtual_stages(), [&](const PipelineNeed& need) {
+          for_each_need(action, shape_, [&](const PipelineNeed& need) {
             const auto maker = shape_.rank_of(need.stage, need.microbatch);
             const auto made = turn_of_step_.of(need.step, need.stage, need.microbatch);
             if (made == none && awaited == none) awaited = maker;

@@ -8,6 +8,7 @@ namespace lockstep::workloads {
 using StageId = std::int32_t;         ///< position on the mesh's pipeline axis
 using VirtualStageId = std::int32_t;  ///< position of a chunk in the model, in forward order
 using MicrobatchId = std::int32_t;
-using CellId = std::int32_t;  ///< position of a cell in the order of its rank
+using SliceId = std::int32_t;  ///< position of a slice in the sequence of its microbatch
+using CellId = std::int32_t;   ///< position of a cell in the order of its rank
 
 }  // namespace lockstep::workloads

@@ -40,7 +40,7 @@ class Run {
   [[nodiscard]] std::optional<Wait> what_it_waits_for(const PipelineCell& cell) const {
     std::optional<Wait> result;
     for_each_action(cell, [&](const PipelineAction& action) {
-      for_each_need(action, order_.shape.virtual_stages(), [&](const PipelineNeed& need) {
+      for_each_need(action, order_.shape, [&](const PipelineNeed& need) {
         Wait wait;
         wait.rank = order_.shape.rank_of(need.stage, need.microbatch);
         wait.index = places_.of(need.step, need.stage, need.microbatch);

@@ -50,9 +50,12 @@ struct PipelineShape {
   StagePlacement placement = StagePlacement::linear;
   std::int32_t ranks = 1;         ///< P
   std::int32_t chunks = 1;        ///< V, virtual stages of one rank and direction
-  std::int32_t microbatches = 1;  ///< M
+  std::int32_t microbatches = 1;  ///< M; M n where slices pass through the pipeline one by one, as microbatches do
+  std::int32_t slices = 1;        ///< n: so many in a row are the slices of one microbatch's sequence, first to last
 
   [[nodiscard]] std::int32_t virtual_stages() const { return ranks * chunks; }
+  [[nodiscard]] std::int32_t whole_microbatches() const { return microbatches / slices; }  ///< M
+  [[nodiscard]] SliceId slice_of(MicrobatchId microbatch) const { return microbatch % slices; }
   [[nodiscard]] StageId rank_of(VirtualStageId stage, MicrobatchId microbatch) const;
   /// The virtual stages on a rank, ascending; a bidirectional rank has both its own and its mirror's.
   [[nodiscard]] std::vector<VirtualStageId> virtual_stages_of(StageId rank) const;

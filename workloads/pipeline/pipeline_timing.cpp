@@ -171,11 +171,12 @@ class Timing {
 
 double PipelineTimes::of(const PipelineAction& action) const {
   const auto& stage = of(action.stage);
+  const double share = share_of(action.microbatch);
   switch (action.work) {
-    case PipelineWork::forward: return stage.forward;
-    case PipelineWork::backward: return stage.input_gradient + stage.weight_gradient;
-    case PipelineWork::input_gradient: return stage.input_gradient;
-    case PipelineWork::weight_gradient: return stage.weight_gradient;
+    case PipelineWork::forward: return stage.forward * share;
+    case PipelineWork::backward: return (stage.input_gradient + stage.weight_gradient) * share;
+    case PipelineWork::input_gradient: return stage.input_gradient * share;
+    case PipelineWork::weight_gradient: return stage.weight_gradient * share;
   }
   return 0;
 }

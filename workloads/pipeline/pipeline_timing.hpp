@@ -4,6 +4,7 @@
 /// A cell starts when its rank is free and its inputs have arrived. An input from another rank arrives `latency` after
 /// the cell that made it has ended; transfers occupy no rank. F(s) needs F(s-1); B and I(s) need F(s) and, below the
 /// last stage, B or I(s+1); W(s) needs I(s). A pair starts when the inputs of both halves are there and ends both.
+/// What slices of one microbatch need of each other is on their own rank, whose order has it earlier.
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,8 +24,11 @@ struct PipelineTimes {
   Indexed<VirtualStageId, StageTimes> stages{StageTimes{}};  ///< one for all stages, or one per stage
   double latency = 0;                                        ///< on every edge between two ranks
   std::optional<double> pair;  ///< time of an overlapped pair; none: the time of its halves one after the other
+  /// The share of the times above that each slice of a microbatch takes; one for all slices, or one per slice.
+  Indexed<SliceId, double> slices{1.0};
 
   [[nodiscard]] const StageTimes& of(VirtualStageId stage) const { return stages[stages.size() == 1 ? 0 : stage]; }
+  [[nodiscard]] double share_of(MicrobatchId slice) const { return slices[slice % slices.count()]; }
   [[nodiscard]] double of(const PipelineAction& action) const;
   [[nodiscard]] double of(const PipelineCell& cell) const;
 };
@@ -49,8 +53,14 @@ struct PipelineTiming {
 /// Throws ScheduleError if the order never comes to its end (verify_order says why).
 [[nodiscard]] PipelineTiming time_order(const PipelineOrder& order, const PipelineTimes& times);
 
-/// Most microbatches whose activations a rank holds at once, in chunks: from the forward to the end of the
-/// input gradient, or to the end of the weight gradient. A pair holds the new activations together with the old ones.
+/// Shares of slices that all take the same time.
+[[nodiscard]] inline Indexed<SliceId, double> even_slices(std::int32_t slices) {
+  return Indexed<SliceId, double>(position_of(slices), 1.0 / slices);
+}
+
+/// Most microbatches (or slices of them) whose activations a rank holds at once, in chunks: from the forward to the end
+/// of the input gradient, or to the end of the weight gradient. A pair holds the new activations together with the old
+/// ones.
 struct HeldActivations {
   Indexed<StageId, std::int32_t> until_input_gradient;
   Indexed<StageId, std::int32_t> until_weight_gradient;

@@ -31,6 +31,11 @@ class Verifier {
           "at least one virtual stage and microbatch, and as many ranks as the order has");
       return problems_.take();
     }
+    if (shape_.microbatches % shape_.slices != 0) {
+      add(-1, -1, text(shape_.microbatches) + " slices are no whole microbatches of " + text(shape_.slices),
+          "a multiple of " + text(shape_.slices) + " slices");
+      return problems_.take();
+    }
     if (!fits()) {
       const auto [rank, index] = highest();
       add(rank, index,
@@ -51,7 +56,7 @@ class Verifier {
 
  private:
   [[nodiscard]] bool is_shape() const {
-    return shape_.microbatches > 0 && shape_.ranks > 0 && shape_.chunks > 0 &&
+    return shape_.microbatches > 0 && shape_.slices > 0 && shape_.ranks > 0 && shape_.chunks > 0 &&
            std::ssize(order_.ranks) == shape_.ranks &&
            shape_.chunks <= std::numeric_limits<std::int32_t>::max() / shape_.ranks;
   }
@@ -235,7 +240,7 @@ class Verifier {
   void check_order(std::int32_t rank, std::int32_t index, const PipelineCell& cell) {
     for_each_action(cell, [&](const PipelineAction& action) {
       if (!exists(action) || shape_.rank_of(action.stage, action.microbatch) != rank) return;
-      for_each_need(action, shape_.virtual_stages(), [&](const PipelineNeed& need) {
+      for_each_need(action, shape_, [&](const PipelineNeed& need) {
         if (shape_.rank_of(need.stage, need.microbatch) != rank) return;
         const auto needed = place(need.step, need.stage, need.microbatch);
         if (needed < index) return;

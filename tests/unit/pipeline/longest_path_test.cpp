@@ -38,7 +38,7 @@ std::vector<std::pair<Where, double>> needs_of(const workloads::PipelineOrder& o
                                                double latency) {
   std::vector<std::pair<Where, double>> needs;
   for_each_action(order.ranks[where.first][where.second], [&](const workloads::PipelineAction& action) {
-    for_each_need(action, order.shape.virtual_stages(), [&](const workloads::PipelineNeed& need) {
+    for_each_need(action, order.shape, [&](const workloads::PipelineNeed& need) {
       const auto maker = makers.at({need.step, need.stage, need.microbatch});
       needs.emplace_back(maker, maker.first == where.first ? 0 : latency);
     });

@@ -27,7 +27,7 @@ double simulated(const workloads::ScheduleRequest& request, workloads::ClosedFor
 double simulated_activations(const workloads::ScheduleRequest& request) {
   const auto order = make_order(request);
   const auto held = held_activations(order).until_weight_gradient;
-  return static_cast<double>(*std::max_element(held.begin(), held.end())) / order.shape.chunks;
+  return static_cast<double>(*std::max_element(held.begin(), held.end())) / order.shape.chunks / order.shape.slices;
 }
 
 bool can_be_had(const workloads::ScheduleRequest& request) {
@@ -41,10 +41,10 @@ bool can_be_had(const workloads::ScheduleRequest& request) {
 std::string text_of(const workloads::ScheduleRequest& r) {
   const auto& t = r.times.stages[0];
   return r.name + " P" + std::to_string(r.ranks) + " M" + std::to_string(r.microbatches) + " V" +
-         std::to_string(r.chunks.value_or(0)) + " N" + std::to_string(r.group.value_or(0)) + " F" +
-         std::to_string(t.forward) + " I" + std::to_string(t.input_gradient) + " W" +
-         std::to_string(t.weight_gradient) + " c" + std::to_string(r.times.latency) + " pair " +
-         std::to_string(r.times.pair.value_or(0));
+         std::to_string(r.chunks.value_or(0)) + " n" + std::to_string(r.slices) + " N" +
+         std::to_string(r.group.value_or(0)) + " F" + std::to_string(t.forward) + " I" +
+         std::to_string(t.input_gradient) + " W" + std::to_string(t.weight_gradient) + " c" +
+         std::to_string(r.times.latency) + " pair " + std::to_string(r.times.pair.value_or(0));
 }
 
 workloads::ScheduleRequest request_of(const std::string& name, std::int32_t ranks, std::int32_t microbatches,
@@ -76,6 +76,12 @@ std::vector<workloads::ScheduleRequest> grid_of(const workloads::Schedule& sched
             if (loops) request.chunks = chunks;
             if (group > 0) request.group = group;
             grid.push_back(request);
+            for (const std::int32_t slices : {2, 3, 4, 8}) {
+              if (!schedule.takes_slices) break;
+              request.slices = slices;
+              request.times.slices = workloads::even_slices(slices);
+              grid.push_back(request);
+            }
             for (const double part : {0.7, 0.9, 1.2}) {
               if (!schedule.overlaps) break;
               request.times.pair = part * (times.forward + times.input_gradient + times.weight_gradient);
@@ -220,6 +226,14 @@ TEST(ClosedFormConditions, StagesMustBeAlike) {
   auto request = request_of("1f1b", 4, 8);
   request.times.stages = {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1.3, 1.3, 1.3}};
   EXPECT_GT(std::abs(error_outside(request)), 0.1);
+}
+
+// Slices of 1, 3, 5 and 7 sixteenths of the attention wait for each other.
+TEST(ClosedFormConditions, SlicesMustBeAlike) {
+  auto request = request_of("seq1f1b", 4, 8);
+  request.slices = 4;
+  request.times.slices = {1.0 / 16, 3.0 / 16, 5.0 / 16, 7.0 / 16};
+  EXPECT_GT(error_outside(request), 0.1);
 }
 
 // A latency for which there is no form makes a value without it wrong.

@@ -27,7 +27,7 @@ TEST(ScheduleTable, FindsEachByItsName) {
     EXPECT_TRUE(summaries.insert(schedule.summary).second) << schedule.name << ": " << schedule.summary;
     EXPECT_NE(schedule.order, nullptr) << schedule.name;
   }
-  EXPECT_GE(names.size(), 19U);
+  EXPECT_GE(names.size(), 22U);
   EXPECT_EQ(workloads::find_schedule("1F1B"), nullptr);
   EXPECT_EQ(workloads::find_schedule(""), nullptr);
 }
@@ -50,7 +50,8 @@ TEST(ScheduleTable, SaysWhatOrdersDo) {
   }
 }
 
-// A memory limit is taken by those that choose by time, a group by those that take one, and refused by all others.
+// A memory limit is taken by those that choose by time, a group by those that take one, slices by those that slice, and
+// refused by all others.
 TEST(ScheduleTable, OptionsAreThoseOfTheRow) {
   for (const workloads::Schedule& schedule : workloads::schedules()) {
     auto limited = request_of(schedule);
@@ -59,6 +60,9 @@ TEST(ScheduleTable, OptionsAreThoseOfTheRow) {
     auto grouped = request_of(schedule);
     grouped.group = 4;
     EXPECT_EQ(schedule.why_not(grouped).has_value(), !schedule.takes_group) << schedule.name;
+    auto sliced = request_of(schedule);
+    sliced.slices = 2;
+    EXPECT_EQ(schedule.why_not(sliced).has_value(), !schedule.takes_slices) << schedule.name;
     auto chunked = request_of(schedule);
     chunked.chunks = schedule.usual_chunks + 2;
     EXPECT_EQ(schedule.why_not(chunked).has_value(), !schedule.takes_chunks()) << schedule.name;

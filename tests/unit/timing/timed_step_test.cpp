@@ -31,8 +31,9 @@ scenario::Scenario alike(std::int32_t microbatches, Overrides overrides) {
 /// Every schedule on four stages; and layouts with shared links, uneven stages, slow chips, a host that launches.
 std::vector<Overrides> cases() {
   std::vector<Overrides> result;
-  for (const workloads::Schedule& schedule : workloads::schedules())
-    result.push_back({{"pipeline", "{schedule: " + std::string(schedule.name) + "}"}});
+  for (const workloads::Schedule& schedule : workloads::schedules()) {
+    if (!schedule.takes_slices) result.push_back({{"pipeline", "{schedule: " + std::string(schedule.name) + "}"}});
+  }
   result.push_back({{"model.layers", "16"}, {"pipeline", "{schedule: interleaved, chunks: 4}"}});
   const Overrides on_torus{{"cluster", "tpu-v5p:4x2"}, {"mesh", "{fsdp: [y], pipeline: [x]}"}};
   const Overrides on_gpus{{"cluster", "{node: dgx-h100, nodes: 4}"}, {"mesh", "{pipeline: [node], fsdp: [gpu]}"}};

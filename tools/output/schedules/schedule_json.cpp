@@ -29,13 +29,14 @@ Json json_of(const std::optional<workloads::ClosedForm>& form) {
 }
 
 Json json_of(const workloads::PipelineTimes& times) {
-  Json json = {{"stages", Json::array()}, {"latency", times.latency}, {"pair", nullptr}};
+  Json json = {{"stages", Json::array()}, {"latency", times.latency}, {"pair", nullptr}, {"slices", Json::array()}};
   for (const auto& stage : times.stages) {
     json["stages"].push_back({{"forward", stage.forward},
                               {"input_gradient", stage.input_gradient},
                               {"weight_gradient", stage.weight_gradient}});
   }
   if (times.pair) json["pair"] = *times.pair;
+  for (const double share : times.slices) json["slices"].push_back(share);
   return json;
 }
 
@@ -48,7 +49,8 @@ Json summary_of(const ScheduleStudy& study) {
                {"placement", name(shape.placement)},
                {"ranks", shape.ranks},
                {"chunks", shape.chunks},
-               {"microbatches", shape.microbatches},
+               {"microbatches", shape.whole_microbatches()},
+               {"slices", shape.slices},
                {"times", json_of(study.times)},
                {"latency", study.times.latency},
                {"makespan", study.timing.makespan},

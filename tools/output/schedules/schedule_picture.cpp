@@ -97,12 +97,14 @@ class Picture {
 
   [[nodiscard]] std::string heading() const {
     const auto step = study_.worst_step(), span = study_.worst_span();
-    std::string out = svg::text_at(
-        left, 24, "start",
-        study_.title() + ": " + std::to_string(shape_.ranks) + " ranks, " + std::to_string(shape_.microbatches) +
-            " microbatches" + (shape_.chunks > 1 ? ", " + std::to_string(shape_.chunks) + " chunks a rank" : "") +
-            ", makespan " + number(makespan_),
-        " font-size=\"17\"");
+    std::string out =
+        svg::text_at(left, 24, "start",
+                     study_.title() + ": " + std::to_string(shape_.ranks) + " ranks, " +
+                         std::to_string(shape_.whole_microbatches()) + " microbatches" +
+                         (shape_.slices > 1 ? " of " + std::to_string(shape_.slices) + " slices" : "") +
+                         (shape_.chunks > 1 ? ", " + std::to_string(shape_.chunks) + " chunks a rank" : "") +
+                         ", makespan " + number(makespan_),
+                     " font-size=\"17\"");
     out += svg::text_at(left, 46, "start",
                         "bubble on the worst rank: of the step " + number(study_.timing.bubble_step[step]) + " (" +
                             percent(study_.step_fraction(step)) + "), of the span " +
@@ -236,7 +238,7 @@ class Picture {
       change(span.end, -let_go);
     }
     path += "H" + fixed(left + plot_, 1) + "V" + fixed(floor, 1) + "Z";
-    const double peak = study_.held.until_weight_gradient[rank] / static_cast<double>(shape_.chunks);
+    const double peak = study_.held.until_weight_gradient[rank] / static_cast<double>(shape_.chunks) / shape_.slices;
     return "<path d=\"" + path + "\" fill=\"#8888\"/>\n" +
            svg::text_at(left + plot_ + 6, floor, "start", "peak " + number(peak), " font-size=\"11\"");
   }

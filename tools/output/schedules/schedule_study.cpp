@@ -28,7 +28,7 @@ double ScheduleStudy::span_fraction(std::size_t rank) const {
 
 double ScheduleStudy::peak_microbatches() const {
   const auto& chunks = held.until_weight_gradient;
-  return static_cast<double>(*std::max_element(chunks.begin(), chunks.end())) / order.shape.chunks;
+  return static_cast<double>(*std::max_element(chunks.begin(), chunks.end())) / order.shape.chunks / order.shape.slices;
 }
 
 int ScheduleStudy::parameter_copies() const {

@@ -20,9 +20,21 @@ std::string number(double value) {
 
 std::string with_share(double value, double fraction) { return number(value) + " (" + percent(fraction) + ")"; }
 
+/// ", a slice 1/4 of them", or the share of each slice.
+std::string slices_text(const workloads::PipelineTimes& times) {
+  const auto& shares = times.slices;
+  if (shares.size() < 2) return "";
+  const auto first = shares.front();
+  if (std::all_of(shares.begin(), shares.end(), [&](double share) { return share == first; }))
+    return ", a slice takes 1/" + std::to_string(shares.size()) + " of them";
+  std::string text = ", of which its slices take";
+  for (const double share : shares) text += " " + number(share);
+  return text;
+}
+
 std::string times_text(const workloads::PipelineTimes& times, const std::string& of_what) {
   const auto& stages = times.stages;
-  std::string text = "times " + of_what + ": ";
+  std::string text = "times " + of_what + slices_text(times) + ": ";
   if (stages.size() == 1) {
     const auto& t = stages[0];
     text += "F = " + number(t.forward) + ", I = " + number(t.input_gradient) + ", W = " + number(t.weight_gradient) +
@@ -76,7 +88,8 @@ std::string timeline_text(const ScheduleStudy& study) {
     const auto name = std::to_string(rank);
     text += "rank " + std::string(digits - name.size(), ' ') + name + " |" + line + "|\n";
   }
-  return text + "a column is " + number(unit) + "; 0-9 forward of a microbatch (modulo 10), a-j its " +
+  const std::string unit_of_work = order.shape.slices > 1 ? "slice" : "microbatch";
+  return text + "a column is " + number(unit) + "; 0-9 forward of a " + unit_of_work + " (modulo 10), a-j its " +
          (std::string("backward or input gradient, + weight gradient, # overlapped pair, . idle\n\n"));
 }
 
@@ -131,7 +144,8 @@ std::string ranks_text(const ScheduleStudy& study) {
           std::to_string(span) + " " + with_share(timing.bubble_span[span], study.span_fraction(span)) +
           " of its span\n";
   return text +
-         "bubble of step = makespan - busy; of span = last end - first start - busy; activations in chunks held\n";
+         "bubble of step = makespan - busy; of span = last end - first start - busy; activations in chunks held" +
+         (study.order.shape.slices > 1 ? ", each by a slice\n" : "\n");
 }
 
 }  // namespace
@@ -139,8 +153,9 @@ std::string ranks_text(const ScheduleStudy& study) {
 std::string schedule_text(const ScheduleStudy& study) {
   const auto& shape = study.order.shape;
   std::string text = study.title() + ": P = " + std::to_string(shape.ranks) +
-                     " ranks, M = " + std::to_string(shape.microbatches) +
-                     " microbatches, V = " + std::to_string(shape.chunks) + (shape.chunks == 1 ? " chunk" : " chunks") +
+                     " ranks, M = " + std::to_string(shape.whole_microbatches()) + " microbatches" +
+                     (shape.slices > 1 ? " of n = " + std::to_string(shape.slices) + " slices" : "") +
+                     ", V = " + std::to_string(shape.chunks) + (shape.chunks == 1 ? " chunk" : " chunks") +
                      " per rank, placement " + std::string(name(shape.placement)) + "\n";
   if (!study.remark.empty()) text += study.remark + "\n";
   text += times_text(study.times, "of one microbatch on one chunk");

@@ -14,14 +14,21 @@ FormLetters letters_of(const ScheduleRequest& request, std::int32_t chunks) {
   of.M = request.microbatches;
   of.V = chunks;
   of.N = group_of(request);
+  of.n = request.slices;
   of.c = request.times.latency;
+  double all_slices = 0;
+  of.slices_alike = true;
+  for (SliceId slice = 0; slice < request.slices; ++slice) {
+    all_slices += request.times.share_of(slice);
+    of.slices_alike &= same(request.times.share_of(slice), request.times.share_of(0));
+  }
   const auto& stages = request.times.stages;
   const auto count = static_cast<double>(stages.size());
   of.uniform = true;
   for (const auto& stage : stages) {
-    of.F += stage.forward / count;
-    of.I += stage.input_gradient / count;
-    of.W += stage.weight_gradient / count;
+    of.F += stage.forward * all_slices / count;
+    of.I += stage.input_gradient * all_slices / count;
+    of.W += stage.weight_gradient * all_slices / count;
     of.uniform &= stage.forward == stages[0].forward && stage.input_gradient == stages[0].input_gradient &&
                   stage.weight_gradient == stages[0].weight_gradient;
   }
@@ -82,6 +89,26 @@ Form dual_bubble(const FormLetters& of, double ranks, const std::string& factor)
   overlapping(form, of).needs("M >= 2P", of.M >= 2 * of.P);
   form.note("F&B is an overlapped pair; what latency adds grows with M");
   return form;
+}
+
+std::optional<ClosedForm> sliced_form(const FormLetters& of) {
+  Form form(step, "(P-1)(F+B)/n", (of.P - 1) * (of.F + of.B) / of.n);
+  form.needs("slices alike", of.slices_alike);
+  const double trips = of.P > 1 ? 2 * (of.P - 1) * of.M * of.n / of.P + 2 * std::max(of.P - 1 - of.n, 0.0) : 0;
+  form.latency("(2(P-1)Mn/P + 2 max(P-1-n, 0))c", trips * of.c, "P divides Mn, n <= P",
+               divides(of.P, of.M * of.n) && of.n <= of.P);
+  return form.holds("min(M, (P-r+n-1)/n) on rank r", std::min(of.M, (of.P + of.n - 1) / of.n)).finish(of, true);
+}
+
+std::optional<ClosedForm> sliced_interleaved_form(const FormLetters& of) {
+  Form form(step, "(P-1)(F+B)/(nV)", (of.P - 1) * (of.F + of.B) / of.n);
+  form.needs("slices alike", of.slices_alike);
+  form.latency("2(PV-1)c", of.P > 1 ? 2 * (of.P * of.V - 1) * of.c : 0, "c <= F/(nV) and c <= B/(nV)",
+               at_most(of.c * of.n, std::min(of.F, of.B)));
+  return form
+      .holds("min(M, ((V-1)P + 2(P-1-r) + n)/(nV)) on rank r",
+             std::min(of.M, ((of.V - 1) * of.P + 2 * (of.P - 1) + of.n) / (of.n * of.V)))
+      .finish(of, true);
 }
 
 std::optional<ClosedForm> closed_form(const ScheduleRequest& request) {

@@ -10,8 +10,9 @@ namespace lockstep::workloads {
 
 /// The letters of the forms. F, I, W, B are of one microbatch on one chunk.
 struct FormLetters {
-  double P, M, V, N, F, I, W, B, pair, c;
+  double P, M, V, N, n, F, I, W, B, pair, c;
   bool uniform;                 ///< all stages take the same times
+  bool slices_alike;            ///< all slices of a microbatch take the same time
   std::optional<double> limit;  ///< of memory, if it is one for all ranks
   [[nodiscard]] double least() const { return std::min(F, I); }
 };
@@ -59,7 +60,8 @@ class Form {
     form_.symbols = std::string("F forward, I input gradient, W weight gradient, B = I + W whole backward") +
                     (per_rank && of.V > 1 ? ", of one microbatch through all V chunks of a rank"
                                           : ", of one microbatch on one stage") +
-                    "; P ranks, M microbatches" + (of.V > 1 ? ", V chunks of a rank" : "") + ", c latency";
+                    "; P ranks, M microbatches" + (of.V > 1 ? ", V chunks of a rank" : "") +
+                    (of.n > 1 ? ", n slices of a microbatch" : "") + ", c latency";
     if (!of.uniform) needs("all stages alike", false);
     if (of.c > 0 && !form_.latency_value) {
       needs(form_.latency_expression.empty() ? "c = 0" : form_.latency_conditions + " or c = 0", false);
@@ -86,5 +88,9 @@ bool all_alike(const FormLetters& of);
 Form nothing_in_span(const FormLetters& of, double microbatches, const std::string& condition);
 /// `ranks` are those of one direction: P/2 of DualPipe, P of its half.
 Form dual_bubble(const FormLetters& of, double ranks, const std::string& factor);
+
+/// Of seq1f1b and slimpipe, and of seq1f1b-interleaved.
+std::optional<ClosedForm> sliced_form(const FormLetters& of);
+std::optional<ClosedForm> sliced_interleaved_form(const FormLetters& of);
 
 }  // namespace lockstep::workloads

@@ -24,7 +24,9 @@ std::optional<PipelineAction> InterleavedPasses::backward(PipelineWork work, std
                                                           std::int32_t pass) const {
   const auto found = at(pass);
   if (!found) return std::nullopt;
-  return PipelineAction{work, (shape_.chunks - 1 - found->chunk) * shape_.ranks + rank, found->microbatch};
+  const auto slice = shape_.slice_of(found->microbatch);
+  const auto last_first = found->microbatch - slice + (shape_.slices - 1 - slice);
+  return PipelineAction{work, (shape_.chunks - 1 - found->chunk) * shape_.ranks + rank, last_first};
 }
 
 void append(PipelineCells& cells, const std::optional<PipelineAction>& action) {
@@ -66,6 +68,25 @@ std::optional<ScheduleProblem> equal_rounds_rule(const ScheduleRequest& request)
                          text(request.microbatches) + " cannot go in " + text(rounds) +
                              " equal rounds (microbatches / stages, rounded down)",
                          "a multiple of the rounds, as every multiple of the " + text(request.ranks) + " stages is"};
+}
+
+PipelineOrder sliced_order(const ScheduleRequest& request, StagePlacement placement) {
+  auto order = empty_order(request, placement, *request.chunks);
+  const auto& shape = order.shape;
+  const bool loops = placement == StagePlacement::loop;
+  const InterleavedPasses passes(shape, loops ? shape.ranks : shape.microbatches);
+  for (std::int32_t rank = 0; rank < shape.ranks; ++rank) {
+    auto& cells = order.ranks[rank];
+    const auto hops = shape.ranks - 1 - rank;
+    const auto of_1f1b = loops ? (shape.chunks - 1) * shape.ranks + 2 * hops : hops;
+    // The first backward is of the last slice of a microbatch, whose other slices go before it.
+    const auto warm_up = passes.at_most_all(of_1f1b + shape.slices - 1);
+    for (std::int32_t pass = 0; pass < passes.count() + warm_up; ++pass) {
+      append(cells, passes.forward(rank, pass));
+      append(cells, passes.backward(PipelineWork::backward, rank, pass - warm_up));
+    }
+  }
+  return order;
 }
 
 PipelineOrder split_interleaved_order(const ScheduleRequest& request, StagePlacement placement) {

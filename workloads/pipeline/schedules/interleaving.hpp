@@ -11,8 +11,9 @@
 
 namespace lockstep::workloads {
 
-/// The passes of any rank, each one microbatch through one of its chunks: a group of microbatches through the first
-/// chunk, the same group through the next, and so on; then the next group. The last group may be smaller.
+/// The passes of any rank, each one microbatch (or slice of one) through one of its chunks: a group of them through the
+/// first chunk, the same group through the next, and so on; then the next group. The last group may be smaller.
+/// Backwards take the slices of a microbatch last first.
 class InterleavedPasses {
  public:
   InterleavedPasses(const PipelineShape& shape, std::int32_t group) : shape_(shape), group_(group) {}
@@ -39,6 +40,9 @@ void append(PipelineCells& cells, const std::optional<PipelineAction>& action);
 
 /// Interleaved 1F1B with split backward; on a linear placement, of one chunk.
 [[nodiscard]] PipelineOrder split_interleaved_order(const ScheduleRequest& request, StagePlacement placement);
+
+/// 1F1B whose passes are slices of microbatches, on a linear placement or interleaved on a looped one.
+[[nodiscard]] PipelineOrder sliced_order(const ScheduleRequest& request, StagePlacement placement);
 
 /// Megatron's objection, if any, to the group size that the request names.
 [[nodiscard]] std::optional<ScheduleProblem> named_group_rule(const ScheduleRequest& request);

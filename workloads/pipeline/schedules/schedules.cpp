@@ -26,6 +26,9 @@ extern const Schedule wave_schedule;
 extern const Schedule dualpipe_schedule;
 extern const Schedule dualpipe_v_schedule;
 extern const Schedule overlap_1f1b_schedule;
+extern const Schedule seq1f1b_schedule;
+extern const Schedule seq1f1b_interleaved_schedule;
+extern const Schedule slimpipe_schedule;
 
 namespace {
 
@@ -51,6 +54,9 @@ const std::reference_wrapper<const Schedule> table[] = {
     dualpipe_schedule,
     dualpipe_v_schedule,
     overlap_1f1b_schedule,
+    seq1f1b_schedule,
+    seq1f1b_interleaved_schedule,
+    slimpipe_schedule,
 };
 // clang-format on
 
@@ -69,11 +75,12 @@ Refusal wrong_size(const ScheduleRequest& request, std::int64_t chunks) {
   if (auto stages = outside("stages", request.ranks, most_pipeline_ranks)) return stages;
   if (auto microbatches = outside("microbatches", request.microbatches, most_microbatches)) return microbatches;
   if (auto wrong = outside("chunks", chunks, most_chunks)) return wrong;
-  const auto actions = std::int64_t{request.ranks} * chunks * 2;
+  if (auto wrong = outside("slices", request.slices, most_slices)) return wrong;
+  const auto actions = std::int64_t{request.ranks} * chunks * 2 * request.slices;
   if (request.microbatches <= most_actions / actions) return {};
-  return ScheduleProblem{"microbatches",
-                         "the schedule would have more than " + std::to_string(most_actions) + " actions",
-                         "fewer stages, chunks or microbatches"};
+  return ScheduleProblem{
+      "microbatches", "the schedule would have more than " + std::to_string(most_actions) + " actions",
+      request.slices > 1 ? "fewer stages, chunks, slices or microbatches" : "fewer stages, chunks or microbatches"};
 }
 
 // Options that a schedule knows nothing of are refused, not passed over.
@@ -86,6 +93,9 @@ Refusal foreign_option(const Schedule& schedule, const ScheduleRequest& request,
                            std::string(schedule.name) + " with " + std::to_string(chunks) + " chunks per rank",
                            "2 chunks per rank, the two arms of the V"};
   }
+  if (request.slices > 1 && !schedule.takes_slices)
+    return ScheduleProblem{"slices", named + " does not cut microbatches into slices",
+                           "slices with seq1f1b, seq1f1b-interleaved or slimpipe only"};
   if (request.group && !schedule.takes_group)
     return ScheduleProblem{"group", named + " has no group size", "a group with interleaved or overlap-1f1b only"};
   if (!request.memory_limit.empty() && !schedule.chooses_by_time) {
@@ -147,7 +157,7 @@ PipelineOrder make_order(const ScheduleRequest& request) {
 PipelineOrder empty_order(const ScheduleRequest& request, StagePlacement placement, std::int32_t chunks) {
   PipelineOrder order;
   order.schedule = request.name;
-  order.shape = {placement, request.ranks, chunks, request.microbatches};
+  order.shape = {placement, request.ranks, chunks, request.microbatches * request.slices, request.slices};
   order.ranks.resize(request.ranks);
   return order;
 }

@@ -26,6 +26,7 @@ struct ScheduleRequest {
   std::int32_t microbatches = 1;       ///< M
   std::optional<std::int32_t> chunks;  ///< V, stages per rank; none: the schedule's own
   std::optional<std::int32_t> group;  ///< Schedule::takes_group: microbatches in a row on one chunk (N); none: group_of
+  std::int32_t slices = 1;            ///< n, slices of a microbatch's sequence; more than one if Schedule::takes_slices
   /// Automatic schedules: most activations a rank may hold, in forwards of one microbatch through all its
   /// chunks; one for all ranks or one per rank. Empty: the schedule's own.
   std::vector<double> memory_limit;
@@ -52,6 +53,7 @@ struct Schedule {
   bool overlaps = false;         ///< has forward-backward pairs
   bool chooses_by_time = false;  ///< looks at ScheduleRequest::times and takes limits of memory
   bool takes_group = false;      ///< looks at ScheduleRequest::group
+  bool takes_slices = false;     ///< passes are slices of microbatches; looks at ScheduleRequest::slices
   /// The problem of a request with valid sizes and options (see why_not) whose P, M, V and N the schedule itself does
   /// not take; null: it takes all.
   std::optional<ScheduleProblem> (*own_rule)(const ScheduleRequest&) = nullptr;
@@ -78,8 +80,8 @@ struct Schedule {
 [[nodiscard]] std::span<const std::reference_wrapper<const Schedule>> schedules();
 /// Null if there is no such schedule.
 [[nodiscard]] const Schedule* find_schedule(std::string_view name);
-/// The request with the schedule's usual chunks if none are given. Throws ScheduleError for every problem that can be
-/// found before stages and their times are known.
+/// The request with the schedule's usual chunks if none are given. Throws ScheduleError for every problem
+/// that can be found before stages and their times are known.
 [[nodiscard]] ScheduleRequest completed(const ScheduleRequest& request);
 /// Throws ScheduleError, naming the rule that the request breaks. Absurd sizes are refused before memory is spent.
 [[nodiscard]] PipelineOrder make_order(const ScheduleRequest& request);
