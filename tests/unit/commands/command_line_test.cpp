@@ -97,7 +97,6 @@ TEST(CommandLineOptions, RefuseWhatIsWrongWithExit2) {
       {{"work", "x", "--set", ""}, "the value is empty"},
       {{"work", "x", "--flag"}, "--set"},
       {{"work", "x", "--maybe", "1", "--whole", "1"}, "--maybe"},
-      {{"work", "x", "--unknown"}, "--unknown"},
       {{}, "subcommand"},
   };
   for (const auto& [words, told] : wrong) {
@@ -107,6 +106,21 @@ TEST(CommandLineOptions, RefuseWhatIsWrongWithExit2) {
     EXPECT_THAT(ended.errors, HasSubstr(told));
     EXPECT_EQ(ended.out, "") << told;
     EXPECT_EQ(values.ran, 0) << told;
+  }
+}
+
+// With the option that was meant, if one is near; what follows it is not told too.
+TEST(CommandLineOptions, RefuseAnOptionThatThereIsNot) {
+  for (const auto& [word, told] : {std::pair{"--unknown", "'--unknown' is not an option; expected one of"},
+                                   std::pair{"--numbr", "did you mean `--number`"}}) {
+    Values values;
+    try {
+      (void)run(values, {"work", "x", word, "3"});
+      FAIL() << word << " was taken";
+    } catch (const ConfigError& error) {
+      ASSERT_EQ(error.problems().size(), 1u);
+      EXPECT_THAT(error.what(), HasSubstr(told));
+    }
   }
 }
 
