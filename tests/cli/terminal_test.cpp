@@ -12,8 +12,13 @@ using Words = std::vector<std::string>;
 /// Letters of the widest line; a terminal ends lines with "\r\n".
 std::size_t widest(const std::string& text) {
   std::size_t widest = 0, letters = 0;
+  bool escape = false;  // such as what clears the rest of a line
   for (const char c : text) {
-    if (c == '\n') letters = 0;
+    if (c == '\x1b' || escape) {
+      escape = c == '\x1b' || c == '[';
+      continue;
+    }
+    if (c == '\n' || c == '\r') letters = 0;  // a progress line is written over itself
     if (c != '\n' && c != '\r' && (static_cast<unsigned char>(c) & 0xC0U) != 0x80U)
       widest = std::max(widest, ++letters);
   }
@@ -41,7 +46,9 @@ TEST_P(Terminal, TablesFit) {
         "cluster: h100:1\nbatch: {sequences: 32, sequence_length: 512}\n"
         "search: {tensor: [1, 2], pipeline: [1, 2], zero: [1, 3], recompute: none, microbatches: [2, 4]}\n");
   const auto piped = good(words);
-  EXPECT_GT(widest(piped), 80U);
+  if (GetParam().name != "replay") {  // which folds piped text too
+    EXPECT_GT(widest(piped), 80U);
+  }
   for (const int columns : {80, 120}) {
     const auto shown = on_terminal(scratch / "work", columns, words);
     EXPECT_EQ(shown.exit_code, 0) << shown.output;

@@ -54,7 +54,13 @@ Ended run(Values& values, std::vector<const char*> words) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   Ended ended;
-  ended.code = line.run(static_cast<int>(words.size()), words.data());
+  try {
+    ended.code = line.run(static_cast<int>(words.size()), words.data());
+  } catch (...) {
+    (void)testing::internal::GetCapturedStdout();
+    (void)testing::internal::GetCapturedStderr();
+    throw;
+  }
   ended.out = testing::internal::GetCapturedStdout();
   ended.errors = testing::internal::GetCapturedStderr();
   return ended;
@@ -130,8 +136,6 @@ TEST(CommandLineOptions, RefuseAWordThatIsNoCommand) {
     (void)run(values, {"wrok", "x"});
     FAIL() << "it was taken";
   } catch (const ConfigError& error) {
-    testing::internal::GetCapturedStdout();
-    testing::internal::GetCapturedStderr();
     EXPECT_THAT(error.what(), AllOf(HasSubstr("tried: 'wrok' is not a command"), HasSubstr("work")));
   }
 }
