@@ -163,7 +163,7 @@ class Waiting {
       const auto& shape = pipeline.order.shape;
       for (const double stage : fastest)
         mean[backward ? 1 : 0] +=
-            stage / static_cast<double>(stages) / (shape.chunks * static_cast<double>(shape.microbatches));
+            stage / static_cast<double>(stages) / (shape.chunks * static_cast<double>(shape.whole_microbatches()));
     }
     double input = 0, weight = 0;
     for (const auto& stage : pipeline.times.stages) {
@@ -172,6 +172,7 @@ class Waiting {
     }
     const double share = input + weight > 0 ? input / (input + weight) : 0.5;
     workloads::PipelineTimes even;
+    even.slices = pipeline.times.slices;
     even.stages = {{mean[0], mean[1] * share, mean[1] * (1 - share)}};
     return time_order(pipeline.order, even).bubble_span;
   }

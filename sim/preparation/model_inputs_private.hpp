@@ -36,11 +36,11 @@ inline auto fields(const scenario::RoutingSpec& of) {
   return std::tie(capacity_factor, variation, loads, seed);
 }
 inline auto fields(const workloads::DerivePolicy& of) {
-  const auto& [activation_element, weight_element, gradient_element, causal, regather_weights, share_activation_gathers,
-               collective_matmul, context_attention, balanced_context, recompute, token_copies, counted_slots,
-               one_hot_slots, kept, kept_attention, loss_element, dispatch_element, operand_element, accumulates,
-               elementwise_traffic] = of;
-  return std::tie(activation_element, weight_element, gradient_element, causal, regather_weights,
+  const auto& [activation_element, weight_element, gradient_element, causal, earlier_tokens, regather_weights,
+               share_activation_gathers, collective_matmul, context_attention, balanced_context, recompute,
+               token_copies, counted_slots, one_hot_slots, kept, kept_attention, loss_element, dispatch_element,
+               operand_element, accumulates, elementwise_traffic] = of;
+  return std::tie(activation_element, weight_element, gradient_element, causal, earlier_tokens, regather_weights,
                   share_activation_gathers, collective_matmul, context_attention, balanced_context, recompute,
                   token_copies, counted_slots, one_hot_slots, kept, kept_attention, loss_element, dispatch_element,
                   operand_element, accumulates, elementwise_traffic);
@@ -64,6 +64,8 @@ struct ModelInputs {
         parallel(scenario.parallel),
         plan(scenario.plan),
         batch(scenario.batch),
+        slices(scenario.pipeline.slices),
+        equal_work(scenario.pipeline.equal_work),
         training(scenario.training),
         routing(scenario.routing),
         derive(scenario.derive),
@@ -76,6 +78,8 @@ struct ModelInputs {
   workloads::Parallel parallel;
   workloads::PlanOverrides plan;
   scenario::BatchSpec batch;
+  std::int32_t slices;
+  bool equal_work;
   scenario::TrainingSpec training;
   scenario::RoutingSpec routing;
   workloads::DerivePolicy derive;
@@ -85,8 +89,9 @@ struct ModelInputs {
   friend bool operator==(const ModelInputs& a, const ModelInputs& b) {
     const auto equal = [](const auto& one, const auto& other) { return fields(one) == fields(other); };
     return a.model == b.model && equal(a.blocks, b.blocks) && equal(a.parallel, b.parallel) && equal(a.plan, b.plan) &&
-           equal(a.batch, b.batch) && equal(a.training, b.training) && equal(a.routing, b.routing) &&
-           equal(a.derive, b.derive) && equal(a.optimizer, b.optimizer) && a.axes == b.axes;
+           equal(a.batch, b.batch) && a.slices == b.slices && a.equal_work == b.equal_work &&
+           equal(a.training, b.training) && equal(a.routing, b.routing) && equal(a.derive, b.derive) &&
+           equal(a.optimizer, b.optimizer) && a.axes == b.axes;
   }
 };
 

@@ -17,11 +17,10 @@ namespace {
 
 /// The scenario's key for what a ScheduleError is about.
 std::string key_of(const std::string& about) {
-  static const std::map<std::string, std::string> keys = {{"stages", "parallel.pipeline"},
-                                                          {"microbatches", "batch.microbatches"},
-                                                          {"chunks", "pipeline.chunks"},
-                                                          {"group", "pipeline.group"},
-                                                          {"memory-limit", "pipeline.memory_limit"}};
+  static const std::map<std::string, std::string> keys = {
+      {"stages", "parallel.pipeline"}, {"microbatches", "batch.microbatches"},
+      {"chunks", "pipeline.chunks"},   {"group", "pipeline.group"},
+      {"slices", "pipeline.slices"},   {"memory-limit", "pipeline.memory_limit"}};
   const auto found = keys.find(about);
   return found != keys.end() ? found->second : "pipeline.schedule";
 }
@@ -151,6 +150,7 @@ workloads::StepPipeline place_pipeline(const scenario::Scenario& scenario, const
     if (workloads::find_schedule(spec.schedule)->takes_chunks()) request.chunks = chunks;
   }
   request.group = spec.group;
+  request.slices = spec.slices;
   request.memory_limit = spec.memory_limit;
 
   workloads::StepPipeline pipeline;
@@ -163,7 +163,8 @@ workloads::StepPipeline place_pipeline(const scenario::Scenario& scenario, const
   check_passes(scenario, std::int64_t{ranks} * chunks);
   auto shape = pipeline.order.shape;
   if (spec.file.empty())
-    shape = {workloads::find_schedule(spec.schedule)->placement, ranks, chunks, request.microbatches};
+    shape = {workloads::find_schedule(spec.schedule)->placement, ranks, chunks, request.microbatches * spec.slices,
+             spec.slices};
   const StageClock clock(scenario, machine, model.layers, shape);
   const auto layers = spec.layers_by_speed ? clock.layers_by_speed(model.order, are_layers(model)) : spec.layers;
   const auto split = spec.layout.empty() ? workloads::split_layers(are_layers(model), ranks * chunks, layers)
@@ -178,7 +179,8 @@ workloads::StepPipeline place_pipeline(const scenario::Scenario& scenario, const
   }
   pipeline.first_block = split.first_block;
   pipeline.kinds = kinds_of(scenario, model, pipeline.first_block);
-  pipeline.times.stages = clock.times(pipeline.kinds, pipeline.first_block);
+  pipeline.kinds_of_slice = model.layers.count() / spec.slices;
+  pipeline.times = clock.times(pipeline.kinds, pipeline.kinds_of_slice, pipeline.first_block);
   if (ranks > 1) pipeline.times.latency = latency_between_stages(machine, model.layers);
   if (!spec.file.empty()) return pipeline;
 

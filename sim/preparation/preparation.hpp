@@ -32,7 +32,8 @@ struct Machine {
 struct ShardedModel {
   workloads::Plan plan;
   workloads::ShardedLayers
-      layers;  ///< by kind; if only some layers are recomputed, first all kinds that keep, then all that recompute
+      layers;  ///< by kind; if only some layers are recomputed, first all kinds that keep, then all that recompute;
+               ///< if sequences are cut, first all kinds of the first slice, then all of the second, ...
   Indexed<workloads::BlockId, workloads::KindId> order;
   std::int64_t expert_ranks = 1;  ///< that share out the experts of a layer
 };

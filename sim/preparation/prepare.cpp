@@ -165,7 +165,7 @@ Preparation prepare(const scenario::Scenario& scenario) {
 
 PreparedStep prepare_step(const scenario::Scenario& scenario) {
   auto prepared = prepare(scenario);
-  check_step_size(scenario, prepared, scenario.batch.microbatches);
+  check_step_size(scenario, prepared, scenario.batch.microbatches * scenario.pipeline.slices);
   auto step = build_step(prepared.model.layers, prepared.pipeline.kinds, prepared.pipeline,
                          step_options(scenario, prepared.model));
   return {std::move(prepared), std::move(step)};

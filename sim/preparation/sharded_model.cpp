@@ -4,6 +4,7 @@
 
 #include "sim/collectives/nccl_size.hpp"
 #include "sim/preparation/preparing_private.hpp"
+#include "sim/preparation/slices_private.hpp"
 #include "workloads/sharded_layers/derived_weights.hpp"
 #include "workloads/sharded_layers/low_precision.hpp"
 #include "workloads/sharded_layers/matrix_owners.hpp"
@@ -184,6 +185,8 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
                     Derived what) {
   ShardedModel model;
   if (scenario.replay) {
+    if (scenario.pipeline.slices > 1)
+      refuse(scenario, "pipeline.slices", "measured operations cannot be cut into slices", "whole microbatches");
     model.layers = scenario.replay->kinds;
     model.order = scenario.replay->order;
     for (auto& block : model.layers) {
@@ -206,6 +209,7 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
   if (scenario.training.flat_zero_shards) sizes.flat_axes = {"data", "fsdp", "context", "expert"};
   model.expert_ranks = ranks_of_experts(parallel);
   check_kept_operations(scenario, blocks);
+  check_slices(scenario, parallel, blocks);
   try {
     model.plan = plan_for(blocks, parallel);
     apply_overrides(scenario, sizes, model.plan);
@@ -213,7 +217,7 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
     model.layers.clear();
     refuse_change_between_layers(blocks, model.plan);
     const auto derive_kinds = [&](workloads::DerivePolicy policy) {
-      policy.accumulates = scenario.batch.microbatches > 1;
+      policy.accumulates = scenario.batch.microbatches * scenario.pipeline.slices > 1;
       if (const auto& experts = scenario.model.experts) {
         policy.token_copies = {experts->per_token, experts->groups, experts->groups_per_token};
       }
@@ -243,7 +247,18 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
       kept.recompute = {};
       derive_kinds(kept);
     }
-    derive_kinds(scenario.derive);
+    if (scenario.pipeline.slices == 1) {
+      derive_kinds(scenario.derive);
+    } else {
+      auto policy = scenario.derive;
+      for (const auto length : lengths_of_slices(scenario, parallel.tensor)) {
+        sizes.dims = sizes_of(scenario.model, scenario.batch.sequences / scenario.batch.microbatches, length,
+                              scenario.routing.capacity_factor.value_or(1.0))
+                         .dims;
+        derive_kinds(policy);
+        policy.earlier_tokens += length;
+      }
+    }
   } catch (const workloads::ArrayTooLarge& error) {
     refuse(scenario, "batch", error.what_is_wrong(), error.expected());
   } catch (const workloads::ShardingError& error) {

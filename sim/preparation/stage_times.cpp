@@ -46,8 +46,34 @@ StageClock::StageClock(const scenario::Scenario& scenario, const Machine& machin
   }
 }
 
-Indexed<workloads::VirtualStageId, workloads::StageTimes> StageClock::times(const KindsInOrder& kinds,
-                                                                            const FirstBlocks& first_block) const {
+workloads::PipelineTimes StageClock::times(KindsInOrder kinds, workloads::KindId kinds_of_slice,
+                                           const FirstBlocks& first_block) const {
+  workloads::PipelineTimes times;
+  times.stages = of_one_pass(kinds, first_block);
+  if (shape_.slices == 1) return times;
+  const auto sum_of = [](const Indexed<workloads::VirtualStageId, workloads::StageTimes>& stages) {
+    double sum = 0;
+    for (const auto& stage : stages) sum += stage.forward + stage.input_gradient + stage.weight_gradient;
+    return sum;
+  };
+  times.slices = {sum_of(times.stages)};
+  for (workloads::SliceId slice = 1; slice < shape_.slices; ++slice) {
+    for (auto& kind : kinds) kind += kinds_of_slice;
+    const auto more = of_one_pass(kinds, first_block);
+    times.slices.push_back(sum_of(more));
+    for (const auto stage : more.ids()) {
+      times.stages[stage].forward += more[stage].forward;
+      times.stages[stage].input_gradient += more[stage].input_gradient;
+      times.stages[stage].weight_gradient += more[stage].weight_gradient;
+    }
+  }
+  const double all = sum_of(times.stages);
+  for (auto& share : times.slices) share = all > 0 ? share / all : 1.0 / shape_.slices;
+  return times;
+}
+
+Indexed<workloads::VirtualStageId, workloads::StageTimes> StageClock::of_one_pass(
+    const KindsInOrder& kinds, const FirstBlocks& first_block) const {
   Indexed<workloads::VirtualStageId, workloads::StageTimes> stages;
   for (workloads::VirtualStageId stage = 0; stage + 1 < first_block.count(); ++stage) {
     workloads::StageTimes slowest{0, 0, 0};

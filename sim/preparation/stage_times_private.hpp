@@ -17,8 +17,9 @@ class StageClock {
              const workloads::PipelineShape& shape);
 
   /// One microbatch through each stage, its blocks one after the other; on several kinds of chips the slowest's time.
-  [[nodiscard]] Indexed<workloads::VirtualStageId, workloads::StageTimes> times(const KindsInOrder& kinds,
-                                                                                const FirstBlocks& first_block) const;
+  /// `kinds_of_slice` as in StepPipeline; what all slices take is the microbatch's time.
+  [[nodiscard]] workloads::PipelineTimes times(KindsInOrder kinds, workloads::KindId kinds_of_slice,
+                                               const FirstBlocks& first_block) const;
   /// How many layers each stage gets such that the slowest takes as little time as possible, one or more each; blocks
   /// before the first layer and after the last stay on the first and the last stage. Empty: there are fewer layers than
   /// stages.
@@ -26,6 +27,8 @@ class StageClock {
                                                           const std::vector<bool>& is_layer) const;
 
  private:
+  [[nodiscard]] Indexed<workloads::VirtualStageId, workloads::StageTimes> of_one_pass(
+      const KindsInOrder& kinds, const FirstBlocks& first_block) const;
   /// Of a block on a stage, forward and backward.
   [[nodiscard]] double time_of(workloads::KindId kind, workloads::VirtualStageId stage) const;
 

@@ -42,7 +42,7 @@ void check_size(const scenario::Scenario& scenario, const ShardedModel& model) {
     weights += static_cast<double>(block.weights.size());
     bytes += bytes_of(block);
   }
-  const auto microbatches = static_cast<double>(scenario.batch.microbatches);
+  const auto microbatches = static_cast<double>(scenario.batch.microbatches) * scenario.pipeline.slices;
   if (weights > scenario::most_weight_tensors)
     refuse(scenario, "model",
            "the model has more than " + power_text(scenario::most_weight_tensors) + " weight tensors", "fewer layers");
@@ -54,7 +54,8 @@ void check_size(const scenario::Scenario& scenario, const ShardedModel& model) {
 }
 
 void check_passes(const scenario::Scenario& scenario, std::int64_t stages) {
-  if (static_cast<double>(scenario.batch.microbatches) * static_cast<double>(stages) <= scenario::most_passes) return;
+  const auto passes = static_cast<double>(scenario.batch.microbatches) * scenario.pipeline.slices;
+  if (passes * static_cast<double>(stages) <= scenario::most_passes) return;
   refuse(scenario, "batch.microbatches",
          "the stages of the pipeline would run more than " + power_text(scenario::most_passes) + " forward passes",
          "fewer microbatches or stages");

@@ -11,10 +11,9 @@ void read_schedule(const YamlView& view, const YamlView& placement, PipelineSpec
   for (const workloads::Schedule& schedule : workloads::schedules()) names.emplace_back(schedule.name);
   const auto known = known_word(text, names);
   pipeline.schedule = known.empty() ? text : known;
-  const auto* found = workloads::find_schedule(pipeline.schedule);
-  if (found != nullptr && found->takes_slices)
-    view.problem("schedule " + pipeline.schedule + " passes slices of sequences, which steps do not have yet",
-                 "a schedule of whole microbatches, such as 1f1b");
+  if (pipeline.schedule == "slimpipe")
+    view.problem("slimpipe hands attention from one stage to another, which steps do not do",
+                 "seq1f1b, whose slices take as long as they do");
   if (known.empty())
     view.problem("'" + text + "' is not a schedule", catalog_name(text, names, "a CSV file with an order"));
   if (placement.exists())
@@ -58,6 +57,14 @@ void read_schedule_options(const YamlView& view, KeyReader& keys, PipelineSpec& 
   };
   small("chunks", pipeline.chunks);
   small("group", pipeline.group);
+  const auto slices = keys.optional(view, "slices");
+  if (slices.exists()) pipeline.slices = static_cast<std::int32_t>(slices.integer(1, 1024));
+  const auto lengths = keys.optional(view, "slice_lengths");
+  if (lengths.exists()) pipeline.equal_work = lengths.choice({"equal", "equal_work"}) == 1;
+  const auto* schedule = workloads::find_schedule(pipeline.schedule);
+  if (schedule != nullptr && schedule->takes_slices && pipeline.file.empty() && !slices.exists())
+    view["schedule"].problem("schedule " + pipeline.schedule + " needs the number of slices of a sequence",
+                             "slices: 4 beside it");
   const auto limit = keys.optional(view, "memory_limit");
   if (limit.exists()) {
     for (const auto& item : limit.is_list() ? limit.items() : std::vector{limit})
@@ -66,7 +73,7 @@ void read_schedule_options(const YamlView& view, KeyReader& keys, PipelineSpec& 
       limit.problem("is empty", "one limit for all ranks, or one for each");
   }
   if (pipeline.file.empty()) return;
-  for (const auto* key : {"chunks", "group", "memory_limit"}) {
+  for (const auto* key : {"chunks", "group", "slices", "slice_lengths", "memory_limit"}) {
     const auto of_schedules = view[key];
     if (of_schedules.exists())
       of_schedules.problem("cannot be given with a CSV file", "nothing: the file gives the order");

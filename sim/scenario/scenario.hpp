@@ -57,6 +57,8 @@ struct PipelineSpec {
   workloads::StagePlacement placement = workloads::StagePlacement::linear;  ///< of the file's stages
   std::optional<std::int32_t> chunks;                                       ///< none: the schedule's usual number
   std::optional<std::int32_t> group;
+  std::int32_t slices = 1;  ///< of a microbatch's sequence, which pass one by one
+  bool equal_work = false;  ///< slices are as long as makes their FLOPs equal; else all are equally long
   std::vector<double> memory_limit;
   std::vector<std::int64_t> layers;  ///< of each stage of the model; empty: even
   bool layers_by_speed = false;      ///< instead: so that the slowest stage takes as little time as possible

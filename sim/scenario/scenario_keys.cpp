@@ -52,6 +52,8 @@ const std::vector<ScenarioKey>& scenario_key_table() {
       {"pipeline.placement", word, {"linear", "loop", "v", "wave", "bidirectional"}},
       {"pipeline.chunks", integer},
       {"pipeline.group", integer},
+      {"pipeline.slices", integer},
+      {"pipeline.slice_lengths", word, {"equal", "equal_work"}},
       {"pipeline.memory_limit", number | list},
       {"pipeline.layers", list | word, {"by_speed"}},
       {"pipeline.layout", text},

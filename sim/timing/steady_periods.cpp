@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "sim/timing/first_microbatches_private.hpp"
 
@@ -56,7 +57,9 @@ std::optional<SteadyPeriods> steady_periods(const workloads::PipelineOrder& orde
   const auto repeated = [](const SteadyPeriods& periods) {
     return periods.periods() * static_cast<std::size_t>(periods.microbatches);
   };
-  for (const auto microbatches : {1, 2, order.shape.ranks}) {
+  const auto slices = order.shape.slices;  // slices differ in their work, so a period has whole microbatches
+  for (const auto some : {1, 2, order.shape.ranks}) {
+    const auto microbatches = std::lcm(some, slices);
     SteadyPeriods found;
     found.microbatches = microbatches;
     for (const auto& cells : order.ranks) {

@@ -83,7 +83,7 @@ bool legal(const workloads::Schedule& schedule, std::int32_t p, std::int32_t m) 
 template <class Visit>
 void for_each_legal(Visit visit) {
   for (const workloads::Schedule& schedule : workloads::schedules()) {
-    if (schedule.takes_slices) continue;  // not in steps
+    if (schedule.takes_slices) continue;  // these models have no sequence to cut
     for (const std::int32_t p : {1, 2, 3, 4, 8}) {
       for (const std::int32_t m : {p, 2 * p, 2 * p + 1, 3 * p}) {
         if ((p < 8 || m == 2 * p) && legal(schedule, p, m)) visit(schedule, p, m);

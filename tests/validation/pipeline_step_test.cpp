@@ -64,7 +64,7 @@ double busiest(const Simulation& simulation) {
 // order with times, so there it may only be shorter, but not shorter than all compute of the busiest rank.
 TEST(PipelineStep, TakesWhatItsOrderTakes) {
   for (const workloads::Schedule& schedule : workloads::schedules()) {
-    if (schedule.takes_slices) continue;  // not in steps
+    if (schedule.takes_slices) continue;  // these models have no sequence to cut
     for (const int ranks : {2, 4, 8}) {
       const int stages = ranks * schedule.usual_chunks;
       std::string uneven;

@@ -81,8 +81,9 @@ struct BlockStep : StepWork {
   std::vector<int> saved;  ///< backward: forward steps whose output it reads (or `outside`: the block's input)
   Bytes output{0};         ///< what it leaves in one rank's memory
   MemoryKind output_kind = MemoryKind::activations;
-  Bytes workspace{0};   ///< what it needs in one rank's memory while it runs
-  bool routed = false;  ///< its work and bytes are those of the tokens that come to a rank's experts
+  Bytes workspace{0};    ///< what it needs in one rank's memory while it runs
+  Bytes for_earlier{0};  ///< gradients of keys and values of earlier slices, until the slice before has added its own
+  bool routed = false;   ///< its work and bytes are those of the tokens that come to a rank's experts
 
   static constexpr int outside = -1;
 
@@ -164,7 +165,9 @@ struct DerivePolicy {
   Bytes weight_element{2};
   Bytes gradient_element{2};
   bool causal = true;
-  bool regather_weights = true;          ///< weights gathered for the forward are freed and gathered again
+  std::int64_t earlier_tokens =
+      0;                         ///< of the sequence, before the slice of it that is derived: its attention sees them
+  bool regather_weights = true;  ///< weights gathered for the forward are freed and gathered again
   bool share_activation_gathers = true;  ///< activations gathered in the forward are kept for the backward
   bool collective_matmul = false;        ///< activation collectives overlap the products they belong to
   ContextAttention context_attention = ContextAttention::all_gather;

@@ -63,20 +63,46 @@ BlockDerivation::AttentionArrays BlockDerivation::attention_arrays(const BlockOp
   return arrays;
 }
 
+/// The first tokens of a causal sequence attend to no later ones, so a slice has the work of all tokens up to its end
+/// less that of all before it.
+double BlockDerivation::attended(const BlockOp& op) const {
+  const auto own = static_cast<double>(sizes_.dim("T")), earlier = static_cast<double>(policy_.earlier_tokens);
+  if (policy_.earlier_tokens == 0) return attended_tokens(op.reach, own, policy_.causal);
+  const auto of_first = [&](double tokens) { return tokens * attended_tokens(op.reach, tokens, policy_.causal); };
+  return (of_first(earlier + own) - of_first(earlier)) / own;
+}
+
+std::int64_t BlockDerivation::earlier_keys(const BlockOp& op) const {
+  const auto earlier = policy_.earlier_tokens;
+  switch (op.reach.reach) {
+    case AttentionReach::full: return earlier;
+    case AttentionReach::sliding: return std::min(earlier, op.reach.span - 1);
+    case AttentionReach::chunked: return earlier % op.reach.span;
+  }
+  return earlier;
+}
+
+Bytes BlockDerivation::earlier_bytes(const BlockOp& op, const AttentionArrays& arrays) const {
+  const auto of_token = (bytes(arrays.k).value() + bytes(arrays.v).value()) / sizes_.dim("T");
+  return Bytes(of_token * earlier_keys(op));
+}
+
 Flops BlockDerivation::attention_flops(const BlockOp& op, const AttentionArrays& arrays) const {
   const double elements = static_cast<double>(sizes_.local_elements(arrays.q) + sizes_.local_elements(arrays.o));
-  const double all = 2.0 * elements * attended_tokens(op.reach, static_cast<double>(sizes_.dim("T")), policy_.causal);
+  const double all = 2.0 * elements * attended(op);
   const auto parts = static_cast<double>(sizes_.product(arrays.q.find("T")->axes));
   // Contiguous pieces under a causal mask: the last of n ranks has (2 n - 1) / n times the average work.
   return Flops(policy_.causal && !policy_.balanced_context ? all * (2 * parts - 1) / parts : all);
 }
 
-/// Keys count as an unmasked query sees them.
+/// Keys count as an unmasked query sees them; of a causal slice, twice those that it sees on average, as in a whole
+/// sequence: the share of the work that the mask wastes follows from them.
 KernelShape BlockDerivation::attention_shape(const BlockOp& op, const AttentionArrays& arrays, bool backward) const {
   const auto& q = arrays.q;
   const auto queries = sizes_.local(*q.find("T"));
   const auto head = sizes_.dim(q.dims[3].name);
-  const auto keys = static_cast<std::int64_t>(attended_tokens(op.reach, static_cast<double>(sizes_.dim("T")), false));
+  const auto tokens = sizes_.dim("T") + 2 * policy_.earlier_tokens;
+  const auto keys = static_cast<std::int64_t>(attended_tokens(op.reach, static_cast<double>(tokens), false));
   return {sizes_.local_elements(q) / (queries * head),
           queries,
           (head + sizes_.local(arrays.o.dims[3])) / 2,
@@ -164,7 +190,7 @@ Bytes BlockDerivation::score_bytes(const BlockOp& op, const AttentionArrays& arr
   if (op.score_bytes == 0) return Bytes(0);  // fused: no scores are held
   const auto& q = arrays.q;
   const std::int64_t rows = sizes_.local_elements(q) / sizes_.dim(q.dims[3].name);
-  return Bytes(op.score_bytes) * bounded_elements(rows, sizes_.dim("T"), "of scores");
+  return Bytes(op.score_bytes) * bounded_elements(rows, sizes_.dim("T") + policy_.earlier_tokens, "of scores");
 }
 
 void BlockDerivation::forward_attention(const BlockOp& op) {
@@ -178,8 +204,8 @@ void BlockDerivation::forward_attention(const BlockOp& op) {
     read(op.inputs[1], arrays.k, reads);
     read(op.inputs[2], arrays.v, reads);
   }
-  const auto moved =
-      bytes(arrays.q) + bytes(arrays.k) + bytes(arrays.v) + bytes(arrays.o) + score_bytes(op, arrays) * 2;
+  const auto moved = bytes(arrays.q) + bytes(arrays.k) + bytes(arrays.v) + earlier_bytes(op, arrays) + bytes(arrays.o) +
+                     score_bytes(op, arrays) * 2;
   const Kernel kernel{ComputeWork::attention, attention_flops(op, arrays), moved, attention_shape(op, arrays, false)};
   const auto steps = attention_core(op.name, arrays, reads, kernel, bytes(arrays.o), travelling);
   keep_inside(op, steps.second, score_bytes(op, arrays));
@@ -199,8 +225,8 @@ void BlockDerivation::backward_attention(const BlockOp& op) {
   }
   again_ = true;  // what follows is written into the backward
   if (arrays.travelling) travelling = travel(op, arrays, reads);
-  const auto moved =
-      bytes(arrays.q) + bytes(arrays.k) + bytes(arrays.v) + bytes(arrays.o) + score_bytes(op, arrays) * 2;
+  const auto moved = bytes(arrays.q) + bytes(arrays.k) + bytes(arrays.v) + earlier_bytes(op, arrays) + bytes(arrays.o) +
+                     score_bytes(op, arrays) * 2;
   const Kernel forward{ComputeWork::attention, attention_flops(op, arrays), moved, attention_shape(op, arrays, false)};
   const Kernel backward{ComputeWork::attention, forward.flops * 2.0, moved * 2, attention_shape(op, arrays, true)};
   if (drops_inside(op) && !dropped(op)) {
@@ -215,6 +241,7 @@ void BlockDerivation::backward_attention(const BlockOp& op) {
                                       : bytes(arrays.k) + bytes(arrays.v);
   const auto steps = attention_core(op.name + " backward", arrays, reads, backward, bytes(arrays.q) + keys, travelling);
   again_ = false;
+  pass()[steps.second].for_earlier = earlier_bytes(op, arrays);
   gradients_[op.inputs[0]].push_back({gradient_of(arrays.q), {steps.second}, steps.first});
   for (const auto& [tensor, whole] : {std::pair{op.inputs[1], arrays.k}, std::pair{op.inputs[2], arrays.v}}) {
     auto local = gradient_of(whole);

@@ -90,6 +90,10 @@ class BlockDerivation {
   void forward_attention(const BlockOp& op);
   void backward_attention(const BlockOp& op);
   [[nodiscard]] AttentionArrays attention_arrays(const BlockOp& op) const;
+  /// Tokens that one of a slice's attends to on average, and the keys and values that the slice does not hold itself.
+  [[nodiscard]] double attended(const BlockOp& op) const;
+  [[nodiscard]] std::int64_t earlier_keys(const BlockOp& op) const;
+  [[nodiscard]] Bytes earlier_bytes(const BlockOp& op, const AttentionArrays& arrays) const;
   [[nodiscard]] Flops attention_flops(const BlockOp& op, const AttentionArrays& arrays) const;
   [[nodiscard]] KernelShape attention_shape(const BlockOp& op, const AttentionArrays& arrays, bool backward) const;
   [[nodiscard]] Bytes score_bytes(const BlockOp& op, const AttentionArrays& arrays) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "workloads/pipeline/cell_turns.hpp"
@@ -202,7 +203,7 @@ class StepBuilder {
     if (running.forward()) {
       if (action.stage + 1 < shape_.virtual_stages()) {
         forward_arrivals_[{action.stage + 1, action.microbatch}] =
-            hand_on(running, action.stage + 1, writer_.kind(running.first + running.blocks));
+            hand_on(running, action.stage + 1, writer_.kind(running.first + running.blocks, action.microbatch));
       } else {
         backward_arrivals_[here] = running.carried;
       }
@@ -210,7 +211,7 @@ class StepBuilder {
     }
     if (action.work != PipelineWork::weight_gradient && action.stage > 0) {
       backward_arrivals_[{action.stage - 1, action.microbatch}] =
-          hand_on(running, action.stage - 1, writer_.kind(running.first));
+          hand_on(running, action.stage - 1, writer_.kind(running.first, action.microbatch));
     }
     if (action.work == PipelineWork::input_gradient) return;
     gradients_.flush(running.place.stage);
@@ -287,7 +288,7 @@ class StepBuilder {
   void expand(const Running& running, const ChosenSteps& chosen, bool needs_weights, PassVertices& vertices) {
     const auto& place = running.place;
     const auto pass = running.pass();
-    const auto& steps = writer_.steps(place.block, pass);
+    const auto& steps = writer_.steps(place, pass);
     if (vertices.of_step.empty()) {
       vertices.received = running.carried;
       vertices.first_op = writer_.graph.size();
@@ -323,6 +324,7 @@ class StepBuilder {
       if (uses_weights) weight_readers.push_back(vertices.of_step[i]);
     }
     hold_outputs(steps, chosen, vertices);
+    if (pass == StepPass::backward) hold_for_earlier_slices(place, steps, chosen, vertices);
     if (!gathers && !needs_weights) return;
     if (weight_readers.empty() && last_compute >= 0) weight_readers = {last_compute};
     weights_.read(place.stage, std::move(weight_readers));
@@ -338,6 +340,20 @@ class StepBuilder {
       if (!chosen[i]) continue;
       writer_.graph.buffers[vertices.first_buffer + i].producer = vertices.of_step[i];
       for (const int read : steps[i].after) prolong(vertices, read, vertices.of_step[i]);
+    }
+  }
+
+  /// Gradients of the keys and values of earlier slices, which the slice before adds its own to.
+  void hold_for_earlier_slices(const StepPlace& place, const BlockSteps& steps, const ChosenSteps& chosen,
+                               const PassVertices& vertices) {
+    if (!writer_.remembers() || shape_.slices == 1) return;
+    for (const BlockStepId i : steps.ids()) {
+      if (!chosen[i]) continue;
+      if (const auto later = for_earlier_.extract({place.block, i, place.microbatch + 1}))
+        writer_.read(later.mapped(), vertices.of_step[i]);
+      if (steps[i].for_earlier.value() == 0) continue;
+      for_earlier_[{place.block, i, place.microbatch}] =
+          writer_.hold(MemoryKind::activations, steps[i].for_earlier, vertices.of_step[i], place.stage);
     }
   }
 
@@ -372,6 +388,7 @@ class StepBuilder {
   StepGathers weights_;
   std::map<StageOfMicrobatch, BlocksVertices> forwards_, backwards_;  ///< until nobody needs them
   std::map<StageOfMicrobatch, Handover> forward_arrivals_, backward_arrivals_;
+  std::map<std::tuple<BlockId, BlockStepId, MicrobatchId>, BufferId> for_earlier_;  ///< of slices, by who made them
 };
 
 }  // namespace

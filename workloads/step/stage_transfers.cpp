@@ -12,7 +12,7 @@ std::string handed_on(StepPass pass) { return pass == StepPass::forward ? "activ
 Handover StageTransfers::send(const Handover& handed, const StepPlace& place, StepPass pass, const Way& way,
                               const ShardedLayer& border) {
   const auto parts = writer_.options.scatter_sends ? border.input_copies : 1;
-  auto& work = sends_[{way.from_virtual_stage, way.to_virtual_stage, place.stage}];
+  auto& work = sends_[{way.from_virtual_stage, way.to_virtual_stage, place.stage, &border}];
   if (work == nullptr) {
     StepWork made;
     made.kind = StepWork::Kind::collective;

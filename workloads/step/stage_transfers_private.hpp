@@ -24,8 +24,8 @@ class StageTransfers {
                   const ShardedLayer& border);
 
   StepWriter& writer_;
-  std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, const StepWork*>
-      sends_;  ///< by both parts of the model and the stage of the first
+  std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t, const ShardedLayer*>, const StepWork*>
+      sends_;  ///< by both parts of the model, the stage of the first, and the border, which a slice has its own of
   std::map<std::tuple<std::int32_t, std::int32_t, const ShardedLayer*, StepPass>, const StepWork*> gathers_;
 };
 

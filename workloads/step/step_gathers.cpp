@@ -11,7 +11,7 @@ OpIds StepGathers::room(StageId stage) const {
 }
 
 bool StepGathers::write(const StepPlace& place, StepPass pass, const ChosenSteps& chosen, PassVertices& vertices) {
-  const auto& steps = writer_.steps(place.block, pass);
+  const auto& steps = writer_.steps(place, pass);
   std::vector<std::vector<BlockStepId>> groups;
   for (const BlockStepId i : steps.ids()) {
     if (!chosen[i] || !steps[i].gathers_weights()) continue;
@@ -32,7 +32,7 @@ bool StepGathers::write(const StepPlace& place, StepPass pass, const ChosenSteps
 const StepWork* StepGathers::together(const StepPlace& place, StepPass pass, const std::vector<BlockStepId>& group) {
   const auto* first = writer_.work_of(place, pass, group.front());
   if (group.size() == 1) return first;
-  const auto& steps = writer_.steps(place.block, pass);
+  const auto& steps = writer_.steps(place, pass);
   auto& work = works_[{&steps, group}];
   if (work != nullptr) return work;
   StepWork made = *first;

@@ -15,7 +15,8 @@ struct StepPipeline {
   PipelineOrder order;
   PipelineTimes
       times;  ///< estimates, by which automatic schedules chose their order and idle time is split into causes
-  Indexed<BlockId, KindId> kinds;                ///< of those that a stage recomputes, the kind that does so
+  Indexed<BlockId, KindId> kinds;  ///< of those that a stage recomputes, the kind that does so
+  KindId kinds_of_slice = 0;       ///< of each slice of a microbatch: the first slice's, then as many of the next, ...
   Indexed<VirtualStageId, BlockId> first_block;  ///< and one past the last block at the end
 
   [[nodiscard]] int blocks_of(VirtualStageId stage) const { return first_block[stage + 1] - first_block[stage]; }

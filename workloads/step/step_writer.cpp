@@ -56,9 +56,9 @@ StepWriter::Routed& StepWriter::routed(const StepPlace& place) {
 }
 
 const StepWork* StepWriter::work_of(const StepPlace& place, StepPass pass, BlockStepId index) {
-  const auto& step = steps(place.block, pass)[index];
+  const auto& step = steps(place, pass)[index];
   const double load = this->load(place, step);
-  auto& works = load == 1.0 ? works_[order_[place.block]] : routed(place).works;
+  auto& works = load == 1.0 ? works_[kind_id(place.block, place.microbatch)] : routed(place).works;
   auto& known = works[pass == StepPass::forward ? 0 : 1][index];
   if (known != nullptr) return known;
   StepWork work = step;

@@ -33,6 +33,13 @@ class StepWriter {
              const StepOptions& options);
 
   [[nodiscard]] const ShardedLayer& kind(BlockId block) const { return kinds_[order_[block]]; }
+  /// The block as a slice of a microbatch runs it; its steps are those of the block, with work of their own.
+  [[nodiscard]] KindId kind_id(BlockId block, MicrobatchId microbatch) const {
+    return order_[block] + pipeline.order.shape.slice_of(microbatch) * pipeline.kinds_of_slice;
+  }
+  [[nodiscard]] const ShardedLayer& kind(BlockId block, MicrobatchId microbatch) const {
+    return kinds_[kind_id(block, microbatch)];
+  }
   [[nodiscard]] const ChosenSteps& waited_for_by_input_gradient(BlockId block) const {
     return of_input_gradient_[order_[block]];
   }
@@ -43,8 +50,9 @@ class StepWriter {
   /// The work of a block's step. If the step does the work of routed tokens, it is the work of the rank that gets most
   /// of them.
   [[nodiscard]] const StepWork* work_of(const StepPlace& place, StepPass pass, BlockStepId step);
-  [[nodiscard]] const BlockSteps& steps(BlockId block, StepPass pass) const {
-    return pass == StepPass::forward ? kind(block).forward : kind(block).backward;
+  [[nodiscard]] const BlockSteps& steps(const StepPlace& place, StepPass pass) const {
+    const auto& kind = this->kind(place.block, place.microbatch);
+    return pass == StepPass::forward ? kind.forward : kind.backward;
   }
   [[nodiscard]] double load(const StepPlace& place, const BlockStep& step) {
     return step.routed ? routed(place).load : 1.0;

@@ -80,6 +80,8 @@ const std::map<std::string, std::string>& values() {
       {"pipeline.placement", "linear"},
       {"pipeline.chunks", "2"},
       {"pipeline.group", "4"},
+      {"pipeline.slices", "2"},
+      {"pipeline.slice_lengths", "equal_work"},
       {"pipeline.memory_limit", "[4, 3.5]"},
       {"pipeline.layers", "[1, 1]"},
       {"pipeline.layout", "t|t"},

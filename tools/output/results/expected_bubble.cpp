@@ -22,7 +22,9 @@ std::optional<ExpectedBubble> expected_bubble(const scenario::Scenario& scenario
   workloads::ScheduleRequest request;
   request.name = pipeline.order.schedule;
   request.ranks = shape.ranks;
-  request.microbatches = shape.microbatches;
+  request.microbatches = shape.whole_microbatches();
+  request.slices = shape.slices;
+  request.times.slices = pipeline.times.slices;
   request.chunks = shape.chunks;
   request.group = scenario.pipeline.group;
   request.memory_limit = scenario.pipeline.memory_limit;

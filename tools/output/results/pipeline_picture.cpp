@@ -65,8 +65,9 @@ class Picture {
     const auto& order = simulation_.preparation.pipeline.order;
     out_ += svg::text_at(left, 24, "start",
                          scenario_.name + ": " + order.schedule + ", " + std::to_string(order.shape.ranks) +
-                             " stages, " + std::to_string(order.shape.microbatches) + " microbatches, step of " +
-                             format(metrics.step_time),
+                             " stages, " + std::to_string(order.shape.whole_microbatches()) + " microbatches" +
+                             (order.shape.slices > 1 ? " of " + std::to_string(order.shape.slices) + " slices" : "") +
+                             ", step of " + format(metrics.step_time),
                          " font-size=\"16\"");
     out_ += svg::text_at(left, 44, "start",
                          "bubble of the worst stage " + percent(metrics.bubble_fraction_step()) + " of the step, " +

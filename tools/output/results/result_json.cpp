@@ -92,7 +92,8 @@ Json pipeline(const scenario::Scenario& scenario, const Simulation& simulation) 
   result["placement"] = std::string(name(shape.placement));
   result["stages"] = shape.ranks;
   result["chunks"] = shape.chunks;
-  result["microbatches"] = shape.microbatches;
+  result["microbatches"] = shape.whole_microbatches();
+  result["slices"] = shape.slices;
   result["layout"] = preparation::layout_of(simulation.preparation);
   result["bubble_fraction_step"] = metrics.bubble_fraction_step();
   result["bubble_fraction_span"] = metrics.bubble_fraction_span();

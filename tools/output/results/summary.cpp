@@ -86,8 +86,9 @@ std::string pipeline_text(const scenario::Scenario& scenario, const Simulation& 
   if (shape.ranks == 1) return "";
   std::string text = "pipeline " + pipeline.order.schedule + ": " + std::to_string(shape.ranks) + " stages" +
                      (shape.chunks > 1 ? " of " + std::to_string(shape.chunks) + " chunks" : "") + ", " +
-                     std::to_string(shape.microbatches) + " microbatches; bubble of the worst stage " +
-                     percent(metrics.bubble_fraction_step()) + " of the step, " +
+                     std::to_string(shape.whole_microbatches()) + " microbatches" +
+                     (shape.slices > 1 ? " of " + std::to_string(shape.slices) + " slices" : "") +
+                     "; bubble of the worst stage " + percent(metrics.bubble_fraction_step()) + " of the step, " +
                      percent(metrics.bubble_fraction_span()) + " within its own span\n";
   if (const auto expected = expected_bubble(scenario, simulation)) {
     const auto& form = expected->form;
