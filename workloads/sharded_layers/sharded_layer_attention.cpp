@@ -241,7 +241,7 @@ void BlockDerivation::backward_attention(const BlockOp& op) {
                                       : bytes(arrays.k) + bytes(arrays.v);
   const auto steps = attention_core(op.name + " backward", arrays, reads, backward, bytes(arrays.q) + keys, travelling);
   again_ = false;
-  pass()[steps.second].for_earlier = earlier_bytes(op, arrays);
+  backward_[steps.second].for_earlier = earlier_bytes(op, arrays);
   gradients_[op.inputs[0]].push_back({gradient_of(arrays.q), {steps.second}, steps.first});
   for (const auto& [tensor, whole] : {std::pair{op.inputs[1], arrays.k}, std::pair{op.inputs[2], arrays.v}}) {
     auto local = gradient_of(whole);
