@@ -60,6 +60,7 @@ int main(int argc, char** argv) {
   lockstep::commands::add_check(line, log);
   lockstep::commands::add_collective(line, log);
   lockstep::commands::add_compare(line, log);
+  lockstep::commands::add_cost(line, log);
   lockstep::commands::add_explore(line, log);
   lockstep::commands::add_faults(line, log);
   lockstep::commands::add_goodput(line, log);

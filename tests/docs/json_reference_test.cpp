@@ -57,6 +57,11 @@ const std::vector<Documented> documented{
     {"schedule", {"lockstep schedule zb-h1 --stages 2 --microbatches 4"}},
     {"schedule of several",
      {"lockstep schedule 1f1b dualpipe --stages 3 --microbatches 8"}},  // dualpipe needs even ones
+    {"cost",
+     {"lockstep cost --prices tests/data/prices/round.yaml --tokens 1e12 " + small,
+      "lockstep cost --prices tests/data/prices/dear_switches.yaml --tokens 1e12 --fabrics "
+      "infiniband-ndr-rail,roce-400g " +
+          nodes}},
     {"goodput",
      {"lockstep goodput scenarios/published/llama3-405b-54-days.yaml --step-time '10 s' --runs 2 --tokens 1e12 --price "
       "2"}},

@@ -21,6 +21,7 @@ void add_schema(CommandLine& line);
 void add_explore(CommandLine& line, spdlog::logger& log);
 void add_collective(CommandLine& line, spdlog::logger& log);
 void add_compare(CommandLine& line, spdlog::logger& log);
+void add_cost(CommandLine& line, spdlog::logger& log);
 void add_faults(CommandLine& line, spdlog::logger& log);
 void add_goodput(CommandLine& line, spdlog::logger& log);
 void add_import(CommandLine& line);

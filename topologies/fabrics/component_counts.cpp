@@ -23,7 +23,13 @@ ComponentCounts count_components(ClusterSpec spec) {
     const Link& link = cluster.link(id);
     if (!between_hosts(link.kind)) continue;
     in_network[position_of(link.from)] = true;
-    if (link.from < link.to) ++counts.links;
+    if (link.from > link.to) continue;
+    const auto is_switch = [&](NodeId end) { return cluster.node(end).kind == NodeKind::network_switch; };
+    ++counts.links;
+    if (link.kind == LinkKind::ici)
+      ++counts.torus_links;
+    else if (is_switch(link.from) && is_switch(link.to))
+      ++counts.switch_links;
   }
   for (NodeId id = 0; id < cluster.nodes(); ++id) {
     switch (cluster.node(id).kind) {

@@ -1,0 +1,163 @@
+#include <string_view>
+
+#include "sim/core/yaml_view.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "sim/studies/economics/price_list.hpp"
+
+namespace lockstep::economics {
+namespace {
+
+/// Reads values of one file and holds its prices to one currency.
+class Reader {
+ public:
+  explicit Reader(PriceList& list) : list_(list) {}
+
+  double price(const YamlView& view, PricedUnit unit) {
+    if (!view.exists()) return 0;
+    const auto parsed = parse_price(view.text(), unit);
+    if (const auto* error = std::get_if<QuantityError>(&parsed)) {
+      view.problem(error->what, error->expected);
+      return 0;
+    }
+    const auto& [amount, currency] = std::get<Price>(parsed);
+    if (list_.currency.empty()) list_.currency = currency;
+    if (list_.currency != currency)
+      view.problem("is in " + currency + ", and prices before it are in " + list_.currency, "one currency");
+    return amount;
+  }
+
+  static Watts watts(const YamlView& view) {
+    if (!view.exists()) return Watts(0);
+    const auto parsed = parse_watts(view.text());
+    if (const auto* watts = std::get_if<Watts>(&parsed)) return *watts;
+    view.problem(std::get<QuantityError>(parsed).what, std::get<QuantityError>(parsed).expected);
+    return Watts(0);
+  }
+
+  void part(const YamlView& view, Part& into) {
+    if (!view.exists() || !view.expect_map("such as {price: 1500 USD, power: 25 W}")) return;
+    into = {price(view["price"], PricedUnit::piece), watts(view["power"])};
+    view.refuse_unknown_keys();
+  }
+
+  void cable(const YamlView& view, CablePrices& into) {
+    if (!view.exists() || !view.expect_map("such as {price: 300 USD, optics: 2}")) return;
+    into.price = price(view["price"], PricedUnit::piece);
+    const auto optics = view["optics"];
+    if (optics.exists()) into.optics = static_cast<int>(optics.integer(0, 2));
+    view.refuse_unknown_keys();
+  }
+
+ private:
+  PriceList& list_;
+};
+
+ChipPower read_power(const YamlView& view) {
+  const std::string expected = "such as {idle: 100 W, communicate: 350 W, compute: 700 W}";
+  if (!view.expect_map(expected)) return {};
+  const ChipPower power{Reader::watts(view.require("idle", expected)),
+                        Reader::watts(view.require("communicate", expected)),
+                        Reader::watts(view.require("compute", expected))};
+  if (power.idle > power.compute || power.communicate > power.compute)
+    view.problem("a chip draws more than while it computes", "compute as the largest of the three");
+  view.refuse_unknown_keys();
+  return power;
+}
+
+void read_chips(const YamlView& view, Reader& reader, PriceList& list) {
+  const std::string expected = "chips by name, such as {h100: {hour: 2.50 USD/h}}";
+  if (!view.exists() || !view.expect_map(expected)) return;
+  for (const auto& name : view.keys()) {
+    const auto one = view[name];
+    if (!one.expect_map("such as {hour: 2.50 USD/h, power: {...}}")) continue;
+    auto& chip = list.chips[name];
+    const auto hour = one["hour"], power = one["power"];
+    if (hour.exists()) chip.hour = reader.price(hour, PricedUnit::hour);
+    if (power.exists()) chip.power = read_power(power);
+    one.refuse_unknown_keys();
+  }
+}
+
+std::optional<NetworkPrices> read_network(const YamlView& view, Reader& reader) {
+  if (!view.exists() || !view.expect_map("such as {lifetime: 4 years, switch: {price: 30000 USD}}")) return {};
+  NetworkPrices network;
+  const auto lifetime = view.require("lifetime", "the time over which the network is written off, such as 4 years");
+  if (lifetime.exists()) network.lifetime = lifetime.seconds();
+  reader.part(view["nic"], network.nic);
+  reader.part(view["switch"], network.network_switch);
+  reader.part(view["optic"], network.optic);
+  reader.cable(view["host_cable"], network.host_cable);
+  reader.cable(view["switch_cable"], network.switch_cable);
+  reader.cable(view["torus_cable"], network.torus_cable);
+  view.refuse_unknown_keys();
+  return network;
+}
+
+void read_networks(const YamlView& view, Reader& reader, PriceList& list) {
+  if (!view.exists() || !view.expect_map("fabrics by name, each as network is")) return;
+  for (const auto& name : view.keys()) {
+    if (const auto network = read_network(view[name], reader)) list.networks[name] = *network;
+  }
+}
+
+void read_energy(const YamlView& view, Reader& reader, PriceList& list) {
+  if (!view.exists() || !view.expect_map("such as {price: 0.08 USD/kWh, pue: 1.2, carbon: 350 g/kWh}")) return;
+  const auto price = view["price"], pue = view["pue"], carbon = view["carbon"];
+  if (price.exists()) list.kilowatt_hour = reader.price(price, PricedUnit::kilowatt_hour);
+  if (pue.exists()) list.pue = pue.number(1, 10);
+  if (carbon.exists()) {
+    const auto parsed = parse_grams_per_kilowatt_hour(carbon.text());
+    if (const auto* error = std::get_if<QuantityError>(&parsed))
+      carbon.problem(error->what, error->expected);
+    else
+      list.grams_per_kilowatt_hour = std::get<double>(parsed);
+  }
+  view.refuse_unknown_keys();
+}
+
+}  // namespace
+
+const NetworkPrices* PriceList::network_of(const std::string& fabric) const {
+  const auto named = networks.find(fabric);
+  if (named != networks.end()) return &named->second;
+  return network ? &*network : nullptr;
+}
+
+PriceList read_price_list(const std::filesystem::path& file) {
+  Problems problems;
+  const auto root = YamlView::from_file(file, problems);
+  PriceList list;
+  if (root.exists() && root.expect_map("chips, hosts, network and energy with their prices")) {
+    Reader reader(list);
+    const auto chips = root["chips"];
+    list.chips_at = chips.exists() ? chips.where() : root.where();
+    read_chips(chips, reader, list);
+    const auto host = root["host"];
+    if (host.exists() && host.expect_map("such as {power: 1.8 kW}")) {
+      list.host = Reader::watts(host["power"]);
+      host.refuse_unknown_keys();
+    }
+    list.network = read_network(root["network"], reader);
+    read_networks(root["networks"], reader, list);
+    read_energy(root["energy"], reader, list);
+    root.refuse_unknown_keys();
+  }
+  problems.throw_if_any();
+  return list;
+}
+
+const std::map<std::string, ChipPower>& catalog_powers() {
+  static const auto powers = [] {
+    Problems problems;
+    const auto root = YamlView::from_file(scenario::data_root() / "topologies/catalog/powers.yaml", problems);
+    std::map<std::string, ChipPower> read;
+    for (const auto& name : root.keys()) {
+      if (name != "sources") read[name] = read_power(root[name]);
+    }
+    problems.throw_if_any();
+    return read;
+  }();
+  return powers;
+}
+
+}  // namespace lockstep::economics

@@ -1,0 +1,74 @@
+// A price list is read whole: every mistake of the file is one line.
+#include "sim/studies/economics/price_list.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/economics/small_step.hpp"
+#include "tests/unit/scratch_folder.hpp"
+#include "topologies/chips/chip.hpp"
+
+namespace lockstep {
+namespace {
+
+using testing::HasSubstr;
+
+class PriceListFile : public test::ScratchFolder {
+ protected:
+  [[nodiscard]] std::vector<std::string> problems_of(const std::string& text) const {
+    make("prices.yaml", text);
+    std::vector<std::string> lines;
+    try {
+      (void)economics::read_price_list(place("prices.yaml"));
+    } catch (const ConfigError& error) {
+      for (const auto& problem : error.problems()) lines.push_back(problem.to_string());
+    }
+    return lines;
+  }
+};
+
+TEST(PriceList, HasWhatTheFileSays) {
+  const auto list = test::round_prices();
+  EXPECT_EQ(list.currency, "USD");
+  EXPECT_EQ(list.chips.at("tpu-v5p").hour, 3);
+  EXPECT_EQ(list.chips.at("tpu-v5p").power->communicate, Watts(200));
+  EXPECT_FALSE(list.chips.at("h100").power);
+  EXPECT_EQ(list.network_of("roce-400g")->network_switch.price, 20000);
+  EXPECT_EQ(list.network_of("another")->switch_cable.optics, 2);
+  EXPECT_EQ(list.pue, 1.5);
+  EXPECT_EQ(list.grams_per_kilowatt_hour, 500);
+}
+
+TEST_F(PriceListFile, EveryMistakeIsALine) {
+  const auto lines = problems_of(
+      "chips:\n"
+      "  h100: {hour: 2.50}\n"
+      "  h200: {hour: 2.50 USD/h, power: {idle: 900 W, communicate: 1 W, compute: 700 W}}\n"
+      "network: {switch: {price: 3 EUR}, optics: {price: 1 USD}}\n"
+      "energy: {price: 1 USD/kWh, pue: 0.5, carbon: 3}\n");
+  ASSERT_EQ(lines.size(), 7u) << testing::PrintToString(lines);
+  EXPECT_THAT(lines,
+              testing::Contains(HasSubstr(":2:16: chips.h100.hour: `2.50` has no unit; expected a price an hour")));
+  EXPECT_THAT(lines, testing::Contains(HasSubstr("chips.h200.power: a chip draws more than while it computes")));
+  EXPECT_THAT(lines, testing::Contains(HasSubstr("network.lifetime: missing")));
+  EXPECT_THAT(lines, testing::Contains(HasSubstr("is in EUR, and prices before it are in USD; expected one currency")));
+  EXPECT_THAT(lines, testing::Contains(HasSubstr("network.optics")));
+  EXPECT_THAT(lines, testing::Contains(HasSubstr("energy.pue")));
+  EXPECT_THAT(lines, testing::Contains(HasSubstr("energy.carbon: `3` has no unit")));
+}
+
+TEST_F(PriceListFile, ANumberIsNoList) { EXPECT_THAT(problems_of("3\n"), testing::SizeIs(1)); }
+
+// Chips whose power the catalog knows are chips of the catalog, and none of them draws more waiting than working.
+TEST(CatalogPowers, AreOfItsChips) {
+  const auto names = topologies::chip_names(test::tree() / "topologies/catalog");
+  EXPECT_GT(economics::catalog_powers().size(), 10u);
+  for (const auto& [chip, power] : economics::catalog_powers()) {
+    EXPECT_THAT(names, testing::Contains(chip));
+    EXPECT_LT(power.idle, power.communicate) << chip;
+    EXPECT_LT(power.communicate, power.compute) << chip;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep
