@@ -102,9 +102,11 @@ void add_cost(CommandLine& line, spdlog::logger& log) {
   command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
   command.option("--out", arguments->out, "folder for cost.json and power.svg, the power over a step");
   command.footer(
-      "Examples:\n  lockstep cost scenarios/published/llama3-405b-54-days.yaml --prices scenarios/prices/example.yaml "
+      "Examples:\n  lockstep cost scenarios/published/llama3-405b-54-days.yaml --prices "
+      "topologies/catalog/prices/example.yaml "
       "--tokens 15.6e12\n"
-      "  lockstep cost scenarios/llama3-70b-h100.yaml --prices scenarios/prices/example.yaml --tokens 15e12 --fabrics "
+      "  lockstep cost scenarios/llama3-70b-h100.yaml --prices topologies/catalog/prices/example.yaml --tokens 15e12 "
+      "--fabrics "
       "infiniband-ndr-rail,roce-400g");
   command.callback([arguments, &log] { run_cost(*arguments, log); });
 }

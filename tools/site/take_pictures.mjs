@@ -58,4 +58,10 @@ const of_racks = ["cluster=gb200-nvl72:4", "batch.sequences=288", "parallel.tens
 writeFileSync(racks, execFileSync(lockstep, ["run", join(scenarios, "llama3-70b-h100.yaml"), ...of_racks.flatMap((key) => ["--set", key]), "--dump", "scenario"]));
 execFileSync(lockstep, ["compare", join(scenarios, "llama3-70b-h100.yaml"), join(scenarios, "llama3-70b-v5p-1024.yaml"), racks, "--out", join(out, "compare")], { stdio: "ignore" });
 copyFileSync(join(out, "compare/compare.svg"), join(folder, "compare.svg"));
+
+// The power of one step on three networks.
+const fabrics = "infiniband-ndr-fat-tree,{like: infiniband-ndr-fat-tree, oversubscription: 4},{like: infiniband-ndr-rail, rails: separate}";
+const prices = join(scenarios, "../topologies/catalog/prices/example.yaml");
+execFileSync(lockstep, ["cost", join(scenarios, "llama3-405b-h100.yaml"), "--prices", prices, "--tokens", "15.6e12", "--fabrics", fabrics, "--out", join(out, "cost")], { stdio: "ignore" });
+copyFileSync(join(out, "cost/power.svg"), join(folder, "power.svg"));
 rmSync(out, { recursive: true, force: true });
