@@ -344,7 +344,7 @@ const cases = {
     made("collective", "all_reduce", "--cluster", "dgx-h100:4", "--group", "gpu+node", "--bytes", "64KiB..64MiB");
     const found = JSON.parse(readFileSync(join(folder, "collective.json"), "utf8"));
     await looking({}, async (page) => {
-      assert.equal(await page.ask(figure, "bus bandwidth"), found.rows.at(-1).busbw_Bps);
+      assert.equal(await page.ask(figure, "bus bandwidth"), found.rows.at(-1).busbw_bytes_per_s);
       for (const title of ["Time", "Bus bandwidth"])
         assert.equal(await page.ask((name) => document.querySelectorAll(`section[aria-label="${name}"] circle`).length, title), found.rows.length + found.others.length);
       assert.ok((await page.ask(headings)).includes("Busiest links"));

@@ -37,13 +37,14 @@ TEST_P(EveryKind, RowsAreConsistentOnEveryGroup) {
     EXPECT_EQ(table["group_size"], size) << group;
     ASSERT_EQ(table["rows"].size(), 1u);
     const auto& row = table["rows"][0];
-    EXPECT_THAT(keys_of(row),
-                IsSupersetOf(Words{"bytes", "time_s", "bound_s", "algbw_Bps", "busbw_Bps", "algorithm", "bottleneck"}));
+    EXPECT_THAT(keys_of(row), IsSupersetOf(Words{"bytes", "time_s", "bound_s", "algbw_bytes_per_s", "busbw_bytes_per_s",
+                                                 "algorithm", "bottleneck"}));
     const double time = row["time_s"];
     const double algorithm_bandwidth = 1048576 / time;
     EXPECT_EQ(row["bytes"], 1048576);
-    EXPECT_NEAR(row["algbw_Bps"], algorithm_bandwidth, 1e-9 * algorithm_bandwidth);
-    EXPECT_NEAR(row["busbw_Bps"], algorithm_bandwidth * bus_factor(kind, size), 1e-9 * algorithm_bandwidth) << group;
+    EXPECT_NEAR(row["algbw_bytes_per_s"], algorithm_bandwidth, 1e-9 * algorithm_bandwidth);
+    EXPECT_NEAR(row["busbw_bytes_per_s"], algorithm_bandwidth * bus_factor(kind, size), 1e-9 * algorithm_bandwidth)
+        << group;
     EXPECT_NEAR(row["time_s"], row["closed_form_s"], 1e-9 * time) << group;
     EXPECT_NE(row["algorithm"], "");
     EXPECT_NE(row["bottleneck"], "none");
@@ -89,7 +90,7 @@ TEST_F(Collective, BusBandwidthIsThatOfThePortsOfARing) {
                                                {"all_to_all", 1.5},  {"broadcast", 2},      {"reduce", 2},
                                                {"point_to_point", 1}};
   for (const auto& [kind, links] : ports) {
-    const double reached = measured(kind, "x", "64GiB")["rows"][0]["busbw_Bps"];
+    const double reached = measured(kind, "x", "64GiB")["rows"][0]["busbw_bytes_per_s"];
     EXPECT_NEAR(reached / link, links, 1e-3) << kind;
     EXPECT_LT(reached, 2 * link) << kind;
   }
@@ -285,14 +286,14 @@ TEST_F(OnNetworks, BusBandwidthIsAtMostThePort) {
     for (const auto& row : rows) {
       const auto algorithm = row["algorithm"].get<std::string>();
       const bool added_by_switch = std::string(kind) == "all_reduce" && algorithm.starts_with("in-network");
-      EXPECT_LE(row["busbw_Bps"].get<double>(), (added_by_switch ? 14.0 / 9 : 1.0) * port * (1 + 1e-9))
+      EXPECT_LE(row["busbw_bytes_per_s"].get<double>(), (added_by_switch ? 14.0 / 9 : 1.0) * port * (1 + 1e-9))
           << kind << " " << algorithm;
-      EXPECT_GT(row["busbw_Bps"].get<double>(), 0.01 * port) << kind << " " << algorithm;
+      EXPECT_GT(row["busbw_bytes_per_s"].get<double>(), 0.01 * port) << kind << " " << algorithm;
     }
   }
   const auto row = measured("all_to_all", "h100", "gpu", {"--bytes", "1GiB"})["rows"][0];
   EXPECT_GE(row["time_s"].get<double>(), 7.0 / 8 * 1073741824 / port);
-  EXPECT_GE(row["busbw_Bps"].get<double>(), 0.7 * port);
+  EXPECT_GE(row["busbw_bytes_per_s"].get<double>(), 0.7 * port);
 }
 
 // What `collective` prints is what `calibrate` reads: a table of its own times is met without an error.
@@ -323,16 +324,17 @@ TEST_F(OnNetworks, TraceTellsWhatLinksCarry) {
     if (link["kind"] != "dcn") continue;
     ++dcn;
     EXPECT_NEAR(link["bytes"], 2 * 1048576, 1);
-    EXPECT_NEAR(link["used_share"],
-                link["bytes"].get<double>() / (link["bandwidth_Bps"].get<double>() * trace[0]["time_s"].get<double>()),
-                1e-9);
+    EXPECT_NEAR(
+        link["used_share"],
+        link["bytes"].get<double>() / (link["bandwidth_bytes_per_s"].get<double>() * trace[0]["time_s"].get<double>()),
+        1e-9);
     EXPECT_LE(link["used_share"], link["busy_share"].get<double>() * (1 + 1e-9));
     EXPECT_LE(link["peak_share"], 1);
   }
   EXPECT_GT(dcn, 0);
   (void)good(with_csv);
   EXPECT_THAT(content("links.csv"),
-              testing::StartsWith("message_bytes,algorithm,link,alike,kind,bandwidth_Bps,bytes,"));
+              testing::StartsWith("message_bytes,algorithm,link,alike,kind,bandwidth_bytes_per_s,bytes,"));
 }
 
 // small.yaml lies on tpu-v5p:4x4x4.

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "tests/cli/program_run.hpp"
+#include "tests/cli/terminal_run.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -48,11 +49,12 @@ TEST_F(Compare, EachScenarioIsWhatRunSays) {
 TEST_F(Compare, TwoScenariosFitATerminal) {
   const std::string longer = "a-name-that-is-much-longer-than-a-column-of-the-table";
   write_changed(longer + ".yaml", "tensor: [x]", "tensor: [x/2, y/2]");
-  std::istringstream text(good({"compare", small, longer + ".yaml"}));
+  const Words words{"compare", small, longer + ".yaml"};
+  std::istringstream drawn(on_terminal(scratch / "work", 80, words).output);
   std::size_t rows = 0;
-  for (std::string line; std::getline(text, line) && !line.starts_with(longer); ++rows)
-    EXPECT_LE(line.size(), 80u) << line;
-  EXPECT_GT(rows, 12u);
+  for (std::string line; std::getline(drawn, line); ++rows) EXPECT_LE(line.size(), 81u) << line;  // with its \r
+  EXPECT_GT(rows, 12u) << on_terminal(scratch / "work", 80, words).output;
+  EXPECT_THAT(good(words), HasSubstr(longer));  // a pipe gets each row as one line
 }
 
 // Only what differs is listed: 64 and 128 sequences, and nothing else.

@@ -31,7 +31,7 @@ TEST_F(Roofline, ThresholdsAreTheBooksAndTheSimulatedOnesTheExactOnes) {
 
 TEST_F(Roofline, JsonHasItsKeys) {
   const auto study = json({"roofline", layer});
-  EXPECT_THAT(keys_of(study), IsSupersetOf(Words{"scenario", "flops_per_s", "axis_bandwidth_Bps",
+  EXPECT_THAT(keys_of(study), IsSupersetOf(Words{"scenario", "flops_per_s", "axis_bandwidth_bytes_per_s",
                                                  "intensity_flops_per_byte", "chips", "tokens_per_chip", "best_fsdp",
                                                  "named_plan", "fsdp_thresholds", "tensor_limit", "splits"}));
   ASSERT_EQ(study["splits"].size(), 5u) << "16 x 1, 8 x 2, 4 x 4, 2 x 8, 1 x 16";

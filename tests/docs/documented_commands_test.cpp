@@ -1,6 +1,7 @@
 // Every command of the README and of the pages under docs runs, in the order of its page and in a folder of the page's
-// own, and prints what the page says that it prints: each line of the page in the output, in order and without gaps
-// but where the page has "...". Commands that need what is not here are listed below with their reason.
+// own, and prints what the page says that it prints, into a pipe or on a terminal of 80 columns: each line of the page
+// in the output, in order and without gaps but where the page has "...". Commands that need what is not here are listed
+// below with their reason.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -110,11 +111,16 @@ class DocumentedCommands : public testing::TestWithParam<std::string> {
     fs::remove_all(folder_, ignored);
   }
 
+  enum class Onto { pipe, terminal };
+
   /// What a command prints to stdout.
-  std::string run(const std::string& command) const {
+  std::string run(const std::string& command, Onto onto = Onto::pipe) const {
+    std::ofstream(folder_ / ".command") << "stty cols 80\n" << command << " 2>.stderr\n";
+    const std::string words = onto == Onto::pipe
+                                  ? command + " >.stdout 2>.stderr </dev/null"
+                                  : "script -qec 'bash -e .command' /dev/null </dev/null | tr -d '\\r' >.stdout";
     const std::string whole = "cd '" + folder_.string() + "' && PATH='" +
-                              fs::path(LOCKSTEP_PROGRAM).parent_path().string() + "':$PATH && " + command +
-                              " >.stdout 2>.stderr </dev/null";
+                              fs::path(LOCKSTEP_PROGRAM).parent_path().string() + "':$PATH && " + words;
     const int status = std::system(("bash -c \"$(cat <<'END'\n" + whole + "\nEND\n)\"").c_str());
     EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0) << command << '\n' << read(folder_ / ".stderr");
     return read(folder_ / ".stdout");
@@ -125,6 +131,7 @@ class DocumentedCommands : public testing::TestWithParam<std::string> {
 
 TEST_P(DocumentedCommands, RunAndPrintWhatThePageSays) {
   std::string output;
+  std::vector<std::string> commands;  // that made it
   for (const auto& block : blocks_of(read(fs::path(source_dir) / GetParam()))) {
     SCOPED_TRACE(GetParam() + ":" + std::to_string(block.line));
     switch (block.kind) {
@@ -135,14 +142,21 @@ TEST_P(DocumentedCommands, RunAndPrintWhatThePageSays) {
       }
       case PageBlock::Kind::commands:
         output.clear();
+        commands.clear();
         for (const auto& command : block.lines) {
           const bool skipped = std::any_of(not_run.begin(), not_run.end(),
                                            [&](const auto& one) { return command.starts_with(one.first); });
-          if (!skipped) output += run(command);
+          if (skipped) continue;
+          output += run(command);
+          commands.push_back(command);
         }
         break;
       case PageBlock::Kind::output:
-        EXPECT_EQ(missing(block.lines, lines_of(output)), "") << "the program prints\n" << output;
+        if (!missing(block.lines, lines_of(output)).empty()) {
+          output.clear();
+          for (const auto& command : commands) output += run(command, Onto::terminal);
+        }
+        EXPECT_EQ(missing(block.lines, lines_of(output)), "") << "on a terminal the program prints\n" << output;
         break;
     }
   }

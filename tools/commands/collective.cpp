@@ -118,8 +118,8 @@ Json row_json(const Measurement& measurement, const studies::MeasuredCollective&
   return {{"bytes", row.size.value()},
           {"time_s", row.time.value()},
           {"bound_s", bound ? Json(bound->value()) : Json()},
-          {"algbw_Bps", algbw.value()},
-          {"busbw_Bps", (algbw * collectives::bus_factor(measurement.kind, measurement.group())).value()},
+          {"algbw_bytes_per_s", algbw.value()},
+          {"busbw_bytes_per_s", (algbw * collectives::bus_factor(measurement.kind, measurement.group())).value()},
           {"algorithm", row.algorithm},
           {"bottleneck", bottleneck(measurement.cluster, row)},
           {"closed_form_s", row.closed_form.value()},
@@ -134,7 +134,7 @@ Json json_of(const Measurement& measurement, const CollectiveArguments& argument
                {"groups", measurement.mesh.ranks() / measurement.group()},
                {"algorithm", study.chosen.back().algorithm},
                {"bound", study.bound ? Json{{"links", study.bound->links},
-                                            {"capacity_Bps", study.bound->capacity.value()},
+                                            {"capacity_bytes_per_s", study.bound->capacity.value()},
                                             {"share_of_array", study.bound->share}}
                                      : Json()},
                {"rows", Json::array()}};

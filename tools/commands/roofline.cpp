@@ -76,7 +76,7 @@ nlohmann::ordered_json json_of(const scenario::Scenario& scenario, const rooflin
   nlohmann::ordered_json json = {
       {"scenario", scenario.name},
       {"flops_per_s", study.balance.flops.value()},
-      {"axis_bandwidth_Bps", study.balance.axis.value()},
+      {"axis_bandwidth_bytes_per_s", study.balance.axis.value()},
       {"intensity_flops_per_byte", study.balance.intensity()},
       {"chips", study.chips},
       {"tokens_per_chip", study.tokens_per_chip},
@@ -149,7 +149,7 @@ nlohmann::ordered_json json_of(const scenario::Scenario& scenario, const rooflin
                         {"line_exposed_share", point.line},
                         {"simulated_exposed_share", point.simulated}});
     json["levels"].push_back({{"group", level.group},
-                              {"bandwidth_Bps", level.bandwidth.value()},
+                              {"bandwidth_bytes_per_s", level.bandwidth.value()},
                               {"chips_of_a_pod", level.unit},
                               {"book", level.book},
                               {"exact", level.exact},

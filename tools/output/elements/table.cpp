@@ -55,14 +55,10 @@ Table::Widths Table::widths_of(const Widths& most) const {
   return widths;
 }
 
-Table::Widths Table::natural_widths() const {
+Table::Widths Table::fitting_widths(std::size_t room) const {
   Widths most(columns(), widest_);
   most[0] = widest_first_;
-  return widths_of(most);
-}
-
-Table::Widths Table::fitting_widths(std::size_t room) const {
-  auto widths = natural_widths();
+  auto widths = widths_of(most);
   const auto excess = [&] {
     const auto all = std::accumulate(widths.begin(), widths.end(), between * (widths.size() - 1));
     return all > room ? all - room : 0;
@@ -120,7 +116,7 @@ std::string Table::block(const std::string& indent, const std::vector<std::size_
 std::string Table::to_string(const std::string& indent, std::size_t width) const {
   const auto count = columns();
   const auto room = width > indent.size() ? width - indent.size() : 0;
-  const auto widths = width == 0 ? natural_widths() : fitting_widths(room);
+  const auto widths = width == 0 ? widths_of(Widths(count, 0)) : fitting_widths(room);
   std::string text;
   std::size_t next = 1;
   do {

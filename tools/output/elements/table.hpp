@@ -15,7 +15,8 @@ class Table {
   /// Cells are shown within their line, whatever they hold.
   void add(std::vector<std::string> row);
   void align_left(std::size_t column) { left_.insert(column); }
-  /// Longer cells go on in the next line: so many letters in the first column, so many in the others (0: any number).
+  /// On a terminal, longer cells go on in the next line: so many letters in the first column, so many in the others (0:
+  /// any number). Elsewhere a row is a line.
   void fold(std::size_t first, std::size_t others) { widest_first_ = first, widest_ = others; }
   /// No line is wider than `width` (0: any), if a column and the first fit: first words of the header go below each
   /// other, then cells of words, the widest first; then the table goes on below with the columns that are left and the
@@ -27,7 +28,6 @@ class Table {
   [[nodiscard]] std::size_t columns() const;
   [[nodiscard]] const std::string& cell(std::size_t row, std::size_t column) const;
   [[nodiscard]] Widths widths_of(const Widths& most) const;  ///< of cells folded to these (0: any)
-  [[nodiscard]] Widths natural_widths() const;
   [[nodiscard]] Widths fitting_widths(std::size_t room) const;
   /// These columns, cells folded to their widths.
   [[nodiscard]] std::string block(const std::string& indent, const std::vector<std::size_t>& shown,

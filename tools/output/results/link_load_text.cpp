@@ -58,7 +58,7 @@ nlohmann::ordered_json link_load_json(const topologies::Cluster& cluster, std::s
     list.push_back({{"link", cluster.link_name(load.link)},
                     {"alike", load.alike},
                     {"kind", link_kind_name(cluster.link(load.link).kind)},
-                    {"bandwidth_Bps", load.bandwidth.value()},
+                    {"bandwidth_bytes_per_s", load.bandwidth.value()},
                     {"bytes", load.bytes},
                     {"busy_share", load.busy},
                     {"used_share", load.used},

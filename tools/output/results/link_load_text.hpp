@@ -19,6 +19,6 @@ namespace lockstep::output {
 [[nodiscard]] std::string link_load_csv(const topologies::Cluster& cluster, std::span<const metrics::LinkLoad> loads,
                                         const std::string& first);
 inline constexpr const char* link_load_csv_header =
-    "link,alike,kind,bandwidth_Bps,bytes,busy_share,used_share,peak_share";
+    "link,alike,kind,bandwidth_bytes_per_s,bytes,busy_share,used_share,peak_share";
 
 }  // namespace lockstep::output

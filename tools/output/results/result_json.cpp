@@ -241,7 +241,7 @@ std::string result_json(const scenario::Scenario& scenario, const Simulation& si
                       {"activities", engine.activities},
                       {"wall_s", times == WallTimes::shown ? Json(engine.wall_seconds) : Json()},
                       {"fold_wall_s", times == WallTimes::shown ? Json(simulation.fold_seconds) : Json()},
-                      {"time_model", std::string(name(scenario.time_model))}};
+                      {"model_of_time", std::string(name(scenario.time_model))}};
   return json_document(result);
 }
 

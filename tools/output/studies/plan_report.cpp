@@ -60,12 +60,18 @@ Json best_json(const planning::PlanSpace& space, const planning::RankedPlan& pla
                     {"optimizer_bytes", figures.optimizer_bytes},
                     {"activations_bytes", figures.activations_bytes},
                     {"other_bytes", figures.other_bytes}};
-  json["breakdown"] = {{"compute_s", figures.compute_s}, {"bubble_s", figures.bubble_s}};
+  double exposed_s = 0;
+  Json by_axis = Json::object();
   for (std::size_t axis = 0; axis < figures.exposed_s.size(); ++axis) {
     const auto name = axis < planning::plan_axes.size() ? planning::plan_axis_name(static_cast<int>(axis), choice.zero)
                                                         : std::string("several axes");
-    if (figures.exposed_s[axis] > 0) json["breakdown"]["exposed_comm_s"][name] = figures.exposed_s[axis];
+    exposed_s += figures.exposed_s[axis];
+    if (figures.exposed_s[axis] > 0) by_axis[name] = figures.exposed_s[axis];
   }
+  json["breakdown"] = {{"compute_s", figures.compute_s},
+                       {"exposed_comm_s", exposed_s},
+                       {"bubble_s", figures.bubble_s},
+                       {"exposed_comm_by_axis_s", by_axis}};
   if (plan.draws) json["routing_draws"] = draws_json(*plan.draws);
   json["loses_by"] = why_it_loses(figures, best);
   return json;

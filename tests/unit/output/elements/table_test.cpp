@@ -63,10 +63,13 @@ TEST(TableTest, LongCellsBreakAtSpacesAndHangUnderTheirText) {
   output::Table table({"plan", "time"});
   table.fold(12, 0);
   table.add({"1. tensor 8, data 16", "1 s"});
-  EXPECT_EQ(table.to_string(),
+  EXPECT_EQ(table.to_string("", 80),
             "plan          time\n"
             "1. tensor 8,   1 s\n"
             "   data 16\n");
+  EXPECT_EQ(table.to_string("", 0),  // into a file or a pipe
+            "plan                  time\n"
+            "1. tensor 8, data 16   1 s\n");
 }
 
 // Random texts in columns of 8 to 20 letters: no line is wider, and nothing but spaces is lost or added.
@@ -86,7 +89,7 @@ TEST(TableTest, FoldingLosesNothing) {
     output::Table table({""});
     table.fold(widest, 0);
     table.add({text});
-    const auto shown = table.to_string();
+    const auto shown = table.to_string("", 80);
     EXPECT_LE(test::widest_line(shown), widest) << text;
     EXPECT_EQ(without_spaces(shown), without_spaces(text));
   }

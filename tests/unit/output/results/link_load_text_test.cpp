@@ -44,7 +44,7 @@ TEST_F(LinkLoadText, JsonHasTheValues) {
   EXPECT_EQ(list[0]["link"], cluster_.link_name(5));
   EXPECT_EQ(list[0]["alike"], 2);
   EXPECT_EQ(list[0]["kind"], "ici");
-  EXPECT_EQ(list[0]["bandwidth_Bps"], 100e9);
+  EXPECT_EQ(list[0]["bandwidth_bytes_per_s"], 100e9);
   EXPECT_EQ(list[0]["bytes"], 3e9 * (1.0 / 3));
   EXPECT_EQ(list[0]["busy_share"], 0.75);
   EXPECT_EQ(list[0]["used_share"], 1.0 / 3);
@@ -65,7 +65,7 @@ TEST_F(LinkLoadText, CsvReadsBack) {
   for (std::string cell; std::getline(rest, cell, ',');) cells.push_back(cell);
   ASSERT_EQ(cells.size(), 7U);
   EXPECT_EQ(std::string(output::link_load_csv_header),
-            "link,alike,kind,bandwidth_Bps,bytes,busy_share,used_share,peak_share");
+            "link,alike,kind,bandwidth_bytes_per_s,bytes,busy_share,used_share,peak_share");
   EXPECT_EQ(cells[0], "2");
   EXPECT_EQ(cells[1], "ici");
   EXPECT_EQ(std::stod(cells[2]), 100e9);
