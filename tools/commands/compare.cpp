@@ -8,6 +8,7 @@
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/scenario_variants.hpp"
 #include "tools/output/elements/png.hpp"
+#include "tools/output/elements/terminal.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/results/result_json.hpp"
 #include "tools/output/results/scenario_comparison.hpp"
@@ -90,7 +91,7 @@ void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
     files.finish();
   }
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  const auto text = arguments.json == "-" ? json : comparison_text(compared) + left_out;
+  const auto text = arguments.json == "-" ? json : output::fitted(comparison_text(compared) + left_out);
   output::print(text);
 }
 

@@ -8,6 +8,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/scenario_variants.hpp"
+#include "tools/output/elements/terminal.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/files/new_file.hpp"
 #include "tools/output/studies/cost_report.hpp"
@@ -87,7 +88,7 @@ void run_cost(const CostArguments& arguments, spdlog::logger& log) {
     files.finish();
   }
   if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  output::print(arguments.json == "-" ? json : cost_text(runs, aim));
+  output::print(arguments.json == "-" ? json : output::fitted(cost_text(runs, aim)));
 }
 
 }  // namespace
