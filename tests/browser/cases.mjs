@@ -314,6 +314,25 @@ const cases = {
     });
   },
 
+  // An operation has one colour in the program's drawing and in the page's; nearly all that the drawing shows are on the page.
+  async drawings_have_the_pages_colours() {
+    made("run", scenario("small.yaml"));
+    const drawn = [...readFileSync(join(folder, "timeline.svg"), "utf8").matchAll(/fill="(#[0-9a-f]{6})"[^>]*><title>(.*?) [0-9.]+ [a-z]+<\/title>/g)].map(([, fill, name]) => [name, fill]);
+    assert.ok(new Set(drawn.map(([, fill]) => fill)).size >= 3, `${drawn}`);
+    await looking({}, async (page) => {
+      for (let i = 0; i < 3; ++i) await page.key("w");
+      const text = await page.ask(() => new Promise((resolve) => {
+        const make = URL.createObjectURL;
+        URL.createObjectURL = (blob) => { blob.text().then(resolve); return make(blob); };
+        [...document.querySelectorAll("button")].find((node) => node.textContent === "SVG").click();
+      }));
+      const shown = new Map([...text.matchAll(/fill="(#[0-9a-f]{6})"><title>[^<]*? \| (.*?): [^<]*<\/title>/g)].map(([, fill, name]) => [name, fill]));
+      const both = drawn.filter(([name]) => shown.has(name));
+      assert.ok(both.length > 0.6 * drawn.length, `${both.length} of ${drawn.length}: ${[...shown.keys()]}; ${drawn}`);
+      for (const [name, fill] of both) assert.equal(shown.get(name), fill, name);
+    });
+  },
+
   // The headline, the table and the dots over memory are those of plan.json.
   async plans_have_their_panels() {
     writeFileSync(join(folder, "node.yaml"), "format: 1\nmodel: {layers: 4, d_model: 512, d_ff: 2048, heads: 8, kv_heads: 4, vocabulary: 4096}\ncluster: h100:1\n" +

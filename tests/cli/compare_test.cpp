@@ -112,7 +112,7 @@ TEST_F(Compare, SetHoldsForAll) {
 TEST_F(Compare, OutHoldsJsonAndBars) {
   const Words words = {"compare", small, "--vary", "batch.sequences=64,128", "--out", "out"};
   const auto text = good(words);
-  EXPECT_EQ(files_in("out"), (Words{"compare.json", "compare.svg", "report.html"}));
+  EXPECT_EQ(files_in("out"), with_page({"compare.json", "compare.svg", "report.html"}));
   EXPECT_EQ(json_file("out/compare.json")["scenarios"].size(), 2u);
   EXPECT_THAT(content("out/compare.svg"),
               testing::AllOf(HasSubstr("sequences=128"), HasSubstr("computing"), HasSubstr("</svg>")));

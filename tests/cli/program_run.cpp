@@ -89,4 +89,18 @@ std::vector<std::string> keys_of(const nlohmann::json& object) {
   return keys;
 }
 
+bool CommandLine::has_page() const {
+  static const bool has = [this] {
+    const auto folder = (scratch / "page").string();
+    (void)run({"schedule", "1f1b", "--stages", "2", "--microbatches", "2", "--out", folder});
+    return std::filesystem::exists(scratch / "page/report.html");
+  }();
+  return has;
+}
+
+std::vector<std::string> CommandLine::with_page(std::vector<std::string> files) const {
+  if (!has_page()) std::erase(files, "report.html");
+  return files;
+}
+
 }  // namespace lockstep::test

@@ -29,6 +29,9 @@ class CommandLine : public testing::Test {
   [[nodiscard]] nlohmann::json json_file(
       const std::string& file) const;  ///< a document in the scratch folder, likewise
   [[nodiscard]] std::vector<std::string> files_in(const std::string& folder) const;
+  /// What --out writes, without report.html where the program was built without Node.js and has no page.
+  [[nodiscard]] std::vector<std::string> with_page(std::vector<std::string> files) const;
+  [[nodiscard]] bool has_page() const;
   [[nodiscard]] std::string content(const std::string& file) const;
   void write(const std::string& file, const std::string& text) const;
 

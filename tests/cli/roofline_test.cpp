@@ -45,7 +45,7 @@ TEST_F(Roofline, JsonHasItsKeys) {
 TEST_F(Roofline, OutHoldsTheStudyAndItsPlots) {
   EXPECT_THAT(good({"roofline", layer, "--out", "out"}), HasSubstr("FSDP is compute-bound above"));
   EXPECT_EQ(files_in("out"),
-            (Words{"ratio_by_tokens_per_chip.svg", "report.html", "roofline.json", "times_by_batch.svg"}));
+            with_page({"ratio_by_tokens_per_chip.svg", "report.html", "roofline.json", "times_by_batch.svg"}));
   EXPECT_EQ(json_file("out/roofline.json"), json({"roofline", layer}));
 }
 
@@ -57,7 +57,7 @@ TEST_F(Roofline, NodesHaveAThresholdInsideAndOneOverAllOfThem) {
   EXPECT_THAT(good({"roofline", layer, "--set", "cluster={node: dgx-h100, nodes: 4}", "--set", "parallel={fsdp: 32}",
                     "--set", "mesh={fsdp: rest}", "--set", "batch.sequences=32", "--out", "out"}),
               HasSubstr("Communication hides behind compute above"));
-  EXPECT_EQ(files_in("out"), (Words{"exposed_by_tokens_per_chip.svg", "report.html", "roofline.json"}));
+  EXPECT_EQ(files_in("out"), with_page({"exposed_by_tokens_per_chip.svg", "report.html", "roofline.json"}));
   EXPECT_EQ(json_file("out/roofline.json"), study);
   ASSERT_EQ(study["levels"].size(), 2u);
   EXPECT_DOUBLE_EQ(study["levels"][0]["book"], study["flops_per_s"].get<double>() / 450e9);

@@ -96,7 +96,7 @@ TEST_F(Schedule, ExportComesBackByImport) {
 TEST_F(Schedule, OutHasOrderResultAndPicture) {
   (void)good(
       {"schedule", "zb-h1", "--stages", "4", "--microbatches", "8", "--out", "made/here", "--svg", "picture.svg"});
-  EXPECT_EQ(files_in("made/here"), (Words{"report.html", "schedule.csv", "schedule.json", "schedule.svg"}));
+  EXPECT_EQ(files_in("made/here"), with_page({"report.html", "schedule.csv", "schedule.json", "schedule.svg"}));
   EXPECT_EQ(files_in("."), (Words{"made", "picture.svg"}));
   EXPECT_THAT(content("picture.svg"),
               AllOf(StartsWith("<svg"), HasSubstr("bubble on the worst rank"), HasSubstr("</svg>")));

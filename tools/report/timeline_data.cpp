@@ -7,6 +7,7 @@
 #include "sim/metrics/blockers.hpp"
 #include "sim/timing/whole_step.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/results/operation_words.hpp"
 #include "tools/report/timeline_writer.hpp"
 #include "tools/trace/lanes.hpp"
 #include "tools/trace/shown_ranks.hpp"
@@ -15,14 +16,6 @@ namespace lockstep::report {
 namespace {
 
 using Json = ReportData::Json;
-
-std::string axes_of(const workloads::StepOp& vertex) {
-  if (vertex->kind == workloads::StepOp::Kind::compute) return "";
-  if (vertex->given_time) return vertex->stream;
-  std::string text;
-  for (const auto& axis : vertex->axes) text += (text.empty() ? "" : "+") + axis;
-  return text;
-}
 
 class TimelineData {
  public:
@@ -57,7 +50,7 @@ class TimelineData {
                       : vertex->given_time ? "measured"
                                            : lockstep::workloads::name(vertex->collective);
     writer_.add({step.block_names[vertex.block], vertex->name, vertex->detail, std::string(kind),
-                 std::string(lockstep::workloads::name(vertex.pass)), axes_of(vertex), vertex->reason,
+                 std::string(lockstep::workloads::name(vertex.pass)), output::axes_text(vertex), vertex->reason,
                  algorithm(op, vertex), repetition_.microbatch(run.op, run.copy, vertex.microbatch),
                  (collective ? vertex->full_size : vertex->traffic).value(),
                  vertex.pair == 0 ? 0 : vertex.pair + repetition_.pairs * run.copy, vertex->flops.value(),

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "sim/core/quantity_text.hpp"
+#include "tools/output/elements/colours.hpp"
 #include "tools/output/elements/svg.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/sweep/sweep_table.hpp"
@@ -15,7 +16,6 @@ namespace {
 
 constexpr double width = 800, height = 460, left = 92, right = 190, top = 44, bottom = 62;
 constexpr std::size_t most_named_values = 16;  // above that numbers lie on a scale
-constexpr std::array colours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};  // Okabe and Ito
 
 std::string value_text(double value, const SweepOutput& output) {
   if (output.unit == "s") return format(Seconds(value));
@@ -135,8 +135,8 @@ std::string sweep_picture(const SweepTable& table, const SweepAxes& axes, const 
   if (axes.by)
     out += output::svg::text_at(width - right + 12, top - 4, "start", table.keys[*axes.by].name.substr(0, 26));
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::string colour = colours[i % colours.size()];
-    const std::string dashes = i >= colours.size() ? " stroke-dasharray=\"6 4\"" : "";
+    const std::string colour = output::colour_of_line(i);
+    const std::string dashes = i >= output::line_colours() ? " stroke-dasharray=\"6 4\"" : "";
     std::string path, dots;
     for (const auto& [place, value] : lines[i].best) {
       const auto px = output::fixed(frame.x(place), 2), py = output::fixed(frame.y(value), 2);

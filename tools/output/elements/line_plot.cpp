@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tools/output/elements/colours.hpp"
 #include "tools/output/elements/svg.hpp"
 #include "tools/output/elements/table.hpp"
 
@@ -12,9 +13,6 @@ namespace lockstep::output {
 namespace {
 
 constexpr double width = 800, height = 460, left = 80, right = 200, top = 44, bottom = 58;
-
-// Okabe and Ito's colours: told apart by colour-blind readers and on either background.
-constexpr std::array colours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
 
 struct Range {
   double low = std::numeric_limits<double>::infinity();
@@ -68,7 +66,7 @@ std::string draw(const LinePlot& plot) {
                       " transform=\"translate(18 " + fixed((y0 + y1) / 2, 1) + ") rotate(-90)\"");
   for (std::size_t i = 0; i < plot.lines.size(); ++i) {
     const auto& line = plot.lines[i];
-    const std::string colour = colours[i % colours.size()];
+    const std::string colour = colour_of_line(i);
     std::string path;
     for (const auto& [px, py] : line.points) {
       path += (path.empty() ? "M" : "L") + fixed(x.at(std::log10(px), x0, x1), 2) + " " +

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <array>
 
 #include "sim/core/quantity_text.hpp"
+#include "tools/output/elements/colours.hpp"
 #include "tools/output/elements/svg.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/results/scenario_comparison.hpp"
@@ -10,9 +10,6 @@ namespace lockstep::output {
 namespace {
 
 constexpr double width = 1000, right = 110, top = 70, bar = 34, gap = 16;
-constexpr const char* computing_colour = "#0072B2";
-constexpr const char* idle_colour = "#999999";
-constexpr std::array axis_colours = {"#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442"};
 
 /// Exposed communication of one axis is one piece, of all kinds together.
 struct Piece {
@@ -35,22 +32,14 @@ std::vector<Piece> pieces_of(const ComparedScenario& scenario) {
   return pieces;
 }
 
-class Colours {
- public:
-  const char* of(const std::string& what) {
-    if (what == "computing") return computing_colour;
-    if (what == "idle (bubble)") return idle_colour;
-    const auto known = std::find(axes_.begin(), axes_.end(), what);
-    const auto number = position_of(known - axes_.begin());
-    if (known == axes_.end()) axes_.push_back(what);
-    return axis_colours[number % axis_colours.size()];
-  }
+/// The page's name for the same thing.
+std::string coloured_as(const std::string& what) {
+  const std::string_view exposed = "exposed ";
+  if (what == "idle (bubble)") return "idle";
+  return what.starts_with(exposed) ? what.substr(exposed.size()) : what;
+}
 
- private:
-  std::vector<std::string> axes_;
-};
-
-std::string rectangle(double x, double y, double w, double h, const char* colour, const std::string& title) {
+std::string rectangle(double x, double y, double w, double h, const std::string& colour, const std::string& title) {
   return "<rect x=\"" + fixed(x, 2) + "\" y=\"" + fixed(y, 1) + "\" width=\"" + fixed(w, 2) + "\" height=\"" +
          fixed(h, 1) + "\" fill=\"" + colour + "\"><title>" + svg::escaped(title) + "</title></rect>\n";
 }
@@ -75,7 +64,7 @@ std::string comparison_picture(const std::vector<ComparedScenario>& scenarios) {
     double x = left;
     for (const auto& piece : pieces_of(scenario)) {
       if (piece.seconds <= 0) continue;
-      bars += rectangle(x, y, piece.seconds * scale, bar, colours.of(piece.what),
+      bars += rectangle(x, y, piece.seconds * scale, bar, colours.of(coloured_as(piece.what)),
                         piece.what + " " + format(Seconds(piece.seconds)));
       x += piece.seconds * scale;
       if (std::find(legend.begin(), legend.end(), piece.what) == legend.end()) legend.push_back(piece.what);
@@ -87,7 +76,7 @@ std::string comparison_picture(const std::vector<ComparedScenario>& scenarios) {
       svg::open(width, y + 10) + svg::text_at(20, 22, "start", "one step of the critical rank", " font-size=\"15\"");
   double x = 20;
   for (const auto& what : legend) {
-    out += rectangle(x, 36, 14, 14, colours.of(what), what) + svg::text_at(x + 20, 48, "start", what);
+    out += rectangle(x, 36, 14, 14, colours.of(coloured_as(what)), what) + svg::text_at(x + 20, 48, "start", what);
     x += 40 + 7.2 * static_cast<double>(what.size());
   }
   return out + bars + "</svg>\n";

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/core/quantity_text.hpp"
+#include "tools/output/elements/colours.hpp"
 #include "tools/output/elements/svg.hpp"
 #include "tools/output/elements/table.hpp"
 
@@ -25,15 +26,10 @@ bool alike(const Piece& a, const Piece& b) {
   return a.pass == b.pass && a.part == b.part && a.microbatch == b.microbatch && a.communicates == b.communicates;
 }
 
-const char* colour(const Piece& piece) {
-  const bool odd = piece.part % 2 != 0;
-  if (piece.communicates) return "#E69F00";
-  switch (piece.pass) {
-    case workloads::StepPass::forward: return odd ? "#56B4E9" : "#0072B2";
-    case workloads::StepPass::backward: return odd ? "#e0894f" : "#D55E00";
-    case workloads::StepPass::update: return "#777777";
-  }
-  return "#777777";
+/// Every other part of the model on a rank is lighter.
+std::string colour(const Piece& piece) {
+  const auto name = piece.communicates ? "collective" : std::string(workloads::name(piece.pass));
+  return lighter(Colours().of(name), piece.part % 2 != 0 ? 0.35 : 0.0);
 }
 
 class Picture {
@@ -73,11 +69,11 @@ class Picture {
                          "bubble of the worst stage " + percent(metrics.bubble_fraction_step()) + " of the step, " +
                              percent(metrics.bubble_fraction_span()) + " within its own span");
     double x = left;
-    for (const auto& [fill, text] : {std::pair{"#0072B2", "forward"},
-                                     {"#D55E00", "backward"},
-                                     {"#777777", "optimizer"},
-                                     {"#E69F00", "below: in communication that nothing hides"}}) {
-      box(x, 56, 14, 12, fill, "");
+    for (const auto& [name, text] : {std::pair{"forward", "forward"},
+                                     {"backward", "backward"},
+                                     {"update", "optimizer"},
+                                     {"collective", "below: in communication that nothing hides"}}) {
+      box(x, 56, 14, 12, Colours().of(name), "");
       out_ += svg::text_at(x + 20, 66, "start", text);
       x += 40 + 7.2 * static_cast<double>(std::string_view(text).size());
     }
@@ -164,7 +160,7 @@ class Picture {
     }
   }
 
-  void box(double x, double y, double wide, double high, const char* fill, const std::string& more) {
+  void box(double x, double y, double wide, double high, const std::string& fill, const std::string& more) {
     out_ += "<rect x=\"" + fixed(x, 2) + "\" y=\"" + fixed(y, 1) + "\" width=\"" + fixed(wide, 2) + "\" height=\"" +
             fixed(high, 1) + "\" fill=\"" + fill + "\"" + more + "/>\n";
   }

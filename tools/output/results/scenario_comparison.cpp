@@ -129,7 +129,7 @@ std::string difference_text(const ComparedScenario& first, const ComparedScenari
          signed_time(other_cost - cost) + largest(contributors(per_token, other_per_token));
 }
 
-std::string comparison_text(const std::vector<ComparedScenario>& scenarios) {
+std::string comparison_text(const std::vector<ComparedScenario>& scenarios, std::size_t width) {
   const auto& first = scenarios.front();
   std::vector<std::string> header = {""};
   for (const auto& scenario : scenarios) header.push_back(scenario.name);
@@ -175,7 +175,7 @@ std::string comparison_text(const std::vector<ComparedScenario>& scenarios) {
   row("memory peak",
       [](const auto& s) { return format(Bytes(s.peak_bytes)) + " of " + format(Bytes(s.capacity_bytes)); });
   row("  fits", [](const auto& s) { return s.fits ? "yes" : "NO"; });
-  auto text = table.to_string() + "\n";
+  auto text = table.to_string("", width) + "\n";
   if (changed_inputs(scenarios).empty()) text = "no input differs\n" + text;
   for (std::size_t i = 1; i < scenarios.size(); ++i) text += difference_text(first, scenarios[i]);
   return text;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tools/output/elements/terminal.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 
 namespace lockstep::output {
@@ -45,7 +46,9 @@ struct ComparedScenario {
 [[nodiscard]] std::string difference_text(const ComparedScenario& first, const ComparedScenario& other);
 
 /// Everything is compared with the first scenario.
-[[nodiscard]] std::string comparison_text(const std::vector<ComparedScenario>& scenarios);
+/// `width` as Table::to_string.
+[[nodiscard]] std::string comparison_text(const std::vector<ComparedScenario>& scenarios,
+                                          std::size_t width = text_width());
 [[nodiscard]] std::string comparison_json(const std::vector<ComparedScenario>& scenarios);
 /// SVG: a bar for each step, stacked of computing, exposed communication by axis, and idle time.
 [[nodiscard]] std::string comparison_picture(const std::vector<ComparedScenario>& scenarios);

@@ -1,31 +1,19 @@
 #include "tools/output/results/timeline_picture.hpp"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "sim/core/quantity_text.hpp"
 #include "sim/timing/whole_step.hpp"
+#include "tools/output/elements/colours.hpp"
 #include "tools/output/elements/svg.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/results/operation_words.hpp"
 
 namespace lockstep::output {
 namespace {
 
 constexpr double width = 1100, left = 110, right = 20, top = 54, row = 46, gap = 10;
-
-constexpr std::array axis_colours = {"#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
-
-std::string colour(const workloads::StepOp& op, std::int32_t stream) {
-  if (op->kind == workloads::StepOp::Kind::collective)
-    return axis_colours[position_of(stream - 1) % axis_colours.size()];
-  switch (op.pass) {
-    case workloads::StepPass::forward: return "#0072B2";
-    case workloads::StepPass::backward: return "#004a78";
-    case workloads::StepPass::update: return "#777777";
-  }
-  return "#777777";
-}
 
 /// Compute, and what else runs something in the window; a pipeline has a stream per pair of stages.
 std::vector<std::int32_t> streams_with_spans(const Simulation& simulation, Seconds from, Seconds to) {
@@ -110,6 +98,7 @@ std::string timeline_picture(const scenario::Scenario& scenario, const Simulatio
     out += "<rect x=\"" + fixed(left, 1) + "\" y=\"" + fixed(at, 1) + "\" width=\"" + fixed(width - left - right, 1) +
            "\" height=\"" + fixed(row, 0) + "\" fill=\"#8882\"/>\n";
   }
+  Colours colours;
   const auto draw = [&](const program::ProgramOp& op, const timeline::Interval& span) {
     if (span.end <= from || span.start >= to || span.end <= span.start) return;
     const auto& vertex = simulation.preparation.step.op(op.vertex);
@@ -118,7 +107,7 @@ std::string timeline_picture(const scenario::Scenario& scenario, const Simulatio
       const char* edge =
           wide > 2 ? "\" stroke=\"#fff\" stroke-width=\"0.4\"" : "\"";  // an edge would hide a short send
       out += "<rect x=\"" + fixed(x(span.start), 2) + "\" y=\"" + fixed(y(stream), 1) + "\" width=\"" + fixed(wide, 2) +
-             "\" height=\"" + fixed(row, 0) + "\" fill=\"" + colour(vertex, stream) + edge + "><title>" +
+             "\" height=\"" + fixed(row, 0) + "\" fill=\"" + colours.of(coloured_as(vertex)) + edge + "><title>" +
              svg::escaped(vertex->name + " " + format(span.end - span.start)) + "</title></rect>\n";
       const auto label = vertex->kind == workloads::StepOp::Kind::collective
                              ? std::string(book_name(vertex->collective))

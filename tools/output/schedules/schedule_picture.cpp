@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 
+#include "tools/output/elements/colours.hpp"
 #include "tools/output/elements/svg.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/schedules/schedule_study.hpp"
@@ -21,27 +22,20 @@ std::string number(double value) {
   return text.data();
 }
 
-using Rgb = std::array<int, 3>;
-
-// Okabe and Ito's blue, vermilion, orange and green: told apart by colour-blind readers.
-Rgb base_colour(workloads::PipelineWork work) {
+std::string base_colour(workloads::PipelineWork work) {
+  Colours colours;
   switch (work) {
-    case workloads::PipelineWork::forward: return {0, 114, 178};
-    case workloads::PipelineWork::backward: return {196, 78, 0};
-    case workloads::PipelineWork::input_gradient: return {214, 137, 16};
-    case workloads::PipelineWork::weight_gradient: return {0, 140, 102};
+    case workloads::PipelineWork::forward: return colours.of("forward");
+    case workloads::PipelineWork::backward: return colours.of("backward");
+    case workloads::PipelineWork::input_gradient: return colours.of("input gradient");
+    case workloads::PipelineWork::weight_gradient: return colours.of("weight gradient");
   }
-  return {119, 119, 119};
+  return colours.of("idle");
 }
 
 /// Later chunks, or microbatches from the other end, are lighter.
 std::string colour(workloads::PipelineWork work, std::int32_t shade, std::int32_t shades) {
-  const auto rgb = base_colour(work);
-  const double white = shades > 1 ? 0.5 * shade / (shades - 1) : 0;
-  std::array<char, 8> text{};
-  const auto mixed = [&](int part) { return static_cast<unsigned>(std::lround(part + (255 - part) * white)); };
-  std::snprintf(text.data(), text.size(), "#%02x%02x%02x", mixed(rgb[0]), mixed(rgb[1]), mixed(rgb[2]));
-  return text.data();
+  return lighter(base_colour(work), shades > 1 ? 0.5 * shade / (shades - 1) : 0);
 }
 
 std::string rectangle(double x, double y, double wide, double high, const std::string& fill,

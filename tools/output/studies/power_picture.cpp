@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "sim/core/price_and_power.hpp"
+#include "tools/output/elements/colours.hpp"
 #include "tools/output/elements/svg.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/studies/cost_report.hpp"
@@ -11,7 +11,6 @@ namespace lockstep::output {
 namespace {
 
 constexpr double width = 1000, height = 420, left = 90, right = 30, top = 50, bottom = 60;
-constexpr std::array colours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
 
 /// The site's power while the chips draw this much.
 Watts at_site(const economics::RunCost& cost, Watts chips) {
@@ -29,7 +28,7 @@ double rounded_up(double value) {
 }
 
 /// Windows of a period that repeats are drawn once, as wide as all of its repetitions: their mean is what shows.
-std::string line_of(const economics::RunCost& cost, double per_second, double per_watt, const char* colour) {
+std::string line_of(const economics::RunCost& cost, double per_second, double per_watt, const std::string& colour) {
   std::string points;
   double x = left;
   for (const auto& window : cost.power.windows) {
@@ -38,8 +37,7 @@ std::string line_of(const economics::RunCost& cost, double per_second, double pe
     points += fixed(x, 2) + "," + fixed(y, 1) + " " + fixed(end, 2) + "," + fixed(y, 1) + " ";
     x = end;
   }
-  return "<polyline fill=\"none\" stroke=\"" + std::string(colour) + "\" stroke-width=\"1.5\" points=\"" + points +
-         "\"/>\n";
+  return "<polyline fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"1.5\" points=\"" + points + "\"/>\n";
 }
 
 }  // namespace
@@ -63,7 +61,7 @@ std::string power_picture(const std::vector<CostedScenario>& runs) {
     text += svg::text_at(x, height - bottom + 20, "middle", i == 0 ? "0" : format(Seconds(longest * i / 4)));
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const auto* colour = colours[i % colours.size()];
+    const auto colour = colour_of_line(i);
     text += line_of(runs[i].cost, per_second, per_watt, colour);
     const double x = left + 440.0 * static_cast<double>(i % 2), y = height - 18 + 18.0 * static_cast<double>(i / 2);
     text += "<rect x=\"" + fixed(x, 0) + "\" y=\"" + fixed(y - 10, 0) + "\" width=\"12\" height=\"12\" fill=\"" +

@@ -50,27 +50,27 @@ std::string more_ranks(const replay::Replay& replay) {
   return replay.ranks.size() > most_rows ? "and " + std::to_string(replay.ranks.size() - most_rows) + " more\n" : "";
 }
 
-std::string ranks_table(const replay::Replay& replay) {
+std::string ranks_table(const replay::Replay& replay, std::size_t width) {
   Table table({"rank", "began later", "recorded", "replayed", "error", "waited for others"});
   for (std::size_t i = 0; i < std::min(replay.ranks.size(), most_rows); ++i) {
     const auto& rank = replay.ranks[i];
     table.add({std::to_string(rank.rank), format(rank.later), time_text(rank.recorded), format(rank.simulated),
                error_text(rank.simulated, rank.recorded), format(rank.waited)});
   }
-  return table.to_string() + more_ranks(replay);
+  return table.to_string("", width) + more_ranks(replay);
 }
 
-std::string gaps_table(const replay::Replay& replay) {
+std::string gaps_table(const replay::Replay& replay, std::size_t width) {
   Table table({"rank", "waits for launches", "for streams", "unexplained", "guessed"});
   for (std::size_t i = 0; i < std::min(replay.ranks.size(), most_rows); ++i) {
     const auto& rank = replay.ranks[i];
     table.add({std::to_string(rank.rank), format(rank.gaps.launch), format(rank.gaps.streams),
                format(rank.gaps.unexplained), std::to_string(rank.gaps.guessed)});
   }
-  return table.to_string() + more_ranks(replay);
+  return table.to_string("", width) + more_ranks(replay);
 }
 
-std::string streams_table(const replay::ReplayedRank& rank) {
+std::string streams_table(const replay::ReplayedRank& rank, std::size_t width) {
   Table table({"stream of rank " + std::to_string(rank.rank), "busy", "recorded end", "replayed end", "error"});
   table.fold(2 * widest_name, 0);
   for (const auto& stream : rank.streams) {
@@ -79,11 +79,11 @@ std::string streams_table(const replay::ReplayedRank& rank) {
     table.add({stream.name, format(stream.busy), time_text(recorded), format(stream.simulated_end),
                error_text(stream.simulated_end, recorded)});
   }
-  return table.to_string();
+  return table.to_string("", width);
 }
 
 /// Of each stream of a rank what its time went to, as recorded and, below, as replayed.
-std::string shares_table(const replay::ReplayedRank& rank) {
+std::string shares_table(const replay::ReplayedRank& rank, std::size_t width) {
   Table table({"rank " + std::to_string(rank.rank), "kernels", "collective", "launches", "streams", "ranks", "pauses"});
   table.fold(widest_name - 3, 0);
   const auto add = [&](const std::string& name, const replay::StreamShares& shares) {
@@ -95,10 +95,10 @@ std::string shares_table(const replay::ReplayedRank& rank) {
     if (rank.recorded) add(stream.name, stream.recorded);
     add(rank.recorded ? "  replayed" : stream.name, stream.simulated);
   }
-  return "what a stream's time goes to, and what it waits for:\n" + table.to_string();
+  return "what a stream's time goes to, and what it waits for:\n" + table.to_string("", width);
 }
 
-std::string pauses_table(const replay::Replay& replay) {
+std::string pauses_table(const replay::Replay& replay, std::size_t width) {
   if (replay.pauses.empty()) return "";
   Table table({"pause", "rank", "stream", "until", "before"});
   table.align_left(4);
@@ -106,10 +106,10 @@ std::string pauses_table(const replay::Replay& replay) {
     table.add({format(pause.length), std::to_string(pause.rank), pause.stream, format(pause.at),
                pause.before.substr(0, 2 * widest_cell + 4)});
   }
-  return "\nlongest pauses that nothing explains:\n" + table.to_string();
+  return "\nlongest pauses that nothing explains:\n" + table.to_string("", width);
 }
 
-std::string collectives_table(const replay::Replay& replay) {
+std::string collectives_table(const replay::Replay& replay, std::size_t width) {
   Table table({"collective", "ranks", "bytes", "times", "recorded", "replayed alone", "algorithm"});
   table.align_left(6);
   table.fold(widest_name, widest_cell);
@@ -119,7 +119,7 @@ std::string collectives_table(const replay::Replay& replay) {
                row.bytes ? std::to_string(row.bytes->value()) : "unknown", std::to_string(row.count),
                format(row.recorded), format(row.simulated), row.algorithm});
   }
-  auto text = table.to_string();
+  auto text = table.to_string("", width);
   if (replay.collectives.size() > most_rows)
     text += "and " + std::to_string(replay.collectives.size() - most_rows) + " more; --json has them all\n";
   return text;
@@ -179,7 +179,8 @@ std::string trace_notes(const workloads::RecordedJob& job) {
   return notes.empty() ? "" : "\n" + notes;
 }
 
-std::string replay_text(const workloads::RecordedJob& job, const replay::Replay& replay, const std::string& cluster) {
+std::string replay_text(const workloads::RecordedJob& job, const replay::Replay& replay, const std::string& cluster,
+                        std::size_t width) {
   const auto sum = total(replay);
   std::string text = job.format + " of " + counted(replay.ranks.size(), "rank") + " of " + std::to_string(job.world) +
                      ": " + counted(sum.kernels, "kernel") + ", " + counted(sum.copies, "copy", "copies") + ", " +
@@ -195,11 +196,11 @@ std::string replay_text(const workloads::RecordedJob& job, const replay::Replay&
   }
   if (replay.free_collectives > 0)
     text += "; without the time of " + counted(replay.free_collectives, "collective") + " (see below)";
-  text += "\n\n" + ranks_table(replay) + "\n" + gaps_table(replay);
+  text += "\n\n" + ranks_table(replay, width) + "\n" + gaps_table(replay, width);
   if (!replay.ranks.empty())
-    text += "\n" + streams_table(replay.ranks.front()) + "\n" + shares_table(replay.ranks.front());
-  text += pauses_table(replay);
-  if (!replay.collectives.empty()) text += "\n" + collectives_table(replay);
+    text += "\n" + streams_table(replay.ranks.front(), width) + "\n" + shares_table(replay.ranks.front(), width);
+  text += pauses_table(replay, width);
+  if (!replay.collectives.empty()) text += "\n" + collectives_table(replay, width);
   const auto notes = list("taken for granted:", replay.notes) + list("guessed:", job.guessed) +
                      list("missing in the trace:", job.missing);
   return text + (notes.empty() ? "" : "\n" + notes);

@@ -4,12 +4,13 @@
 
 #include "sim/studies/replay/against.hpp"
 #include "sim/studies/replay/replay.hpp"
+#include "tools/output/elements/terminal.hpp"
 
 namespace lockstep::output {
 
-/// `cluster`: as the user named it; empty: collectives took what was recorded.
+/// `cluster`: as the user named it; empty: collectives took what was recorded. `width` as Table::to_string.
 [[nodiscard]] std::string replay_text(const workloads::RecordedJob& job, const replay::Replay& replay,
-                                      const std::string& cluster);
+                                      const std::string& cluster, std::size_t width = text_width());
 [[nodiscard]] std::string replay_json(const workloads::RecordedJob& job, const replay::Replay& replay,
                                       const std::string& cluster);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tools/output/elements/colours.hpp"
 #include "tools/output/elements/svg.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/studies/validation_report.hpp"
@@ -12,15 +13,14 @@ namespace {
 
 constexpr double side = 520, left = 80, top = 44, legend = 300, bottom = 60;
 
-// Okabe and Ito's colours, then shapes: every table has its own pair.
-constexpr std::array colours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
+// Colours, then shapes: every table has its own pair.
 constexpr double radius = 3.2;
 
 std::string mark(double x, double y, std::size_t table, const std::string& title) {
-  const std::string colour = colours[table % colours.size()];
+  const std::string colour = colour_of_line(table);
   const std::string inside = "><title>" + svg::escaped(title) + "</title>";
   const std::string style = " fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"1.3\"";
-  switch (table / colours.size()) {
+  switch (table / line_colours()) {
     case 0:
       return "<circle cx=\"" + fixed(x, 1) + "\" cy=\"" + fixed(y, 1) + "\" r=\"" + fixed(radius, 1) + "\"" + style +
              inside + "</circle>\n";

@@ -141,7 +141,8 @@ TEST(ComparisonText, TwoScenariosFitInto80Columns) {
   const std::string value = "16 bits, a scale for 128 of them, and some more words";
   const auto text =
       output::comparison_text({scenario(name + "-1", 3, 1.5, 0.5, 1e6, {{"kept activations", value + "1"}}),
-                               scenario(name + "-2", 3, 1.5, 0.5, 1e6, {{"kept activations", value + "2"}})});
+                               scenario(name + "-2", 3, 1.5, 0.5, 1e6, {{"kept activations", value + "2"}})},
+                              80);
   const auto table = text.substr(0, text.find("\n\n" + name));
   std::string lines;
   for (const auto& line : test::lines_of(table)) {

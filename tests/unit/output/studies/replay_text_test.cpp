@@ -121,8 +121,8 @@ TEST(ReplayText, LongJobsStayReadable) {
       "reduce_scatter", 16'384,          Bytes(123'456'789'012),   "DATA_PARALLEL_GROUP_WITH_CP", 1'234,
       Seconds(0.1234),  Seconds(0.1234), "tree over nodes (LL128)"};
   replay.pauses.push_back({1'000'000, "device 7 stream 20", std::string(300, 'k'), Seconds(1.2345), Seconds(0.12345)});
-  EXPECT_LE(widest_line(output::replay_text(job(), replay, "")), 80u) << output::replay_text(job(), replay, "");
-  const auto text = output::replay_text(job(), replay, "");
+  EXPECT_LE(widest_line(output::replay_text(job(), replay, "", 80)), 80u) << output::replay_text(job(), replay, "", 80);
+  const auto text = output::replay_text(job(), replay, "", 80);
   EXPECT_THAT(text, HasSubstr("\nand 8 more\n"));
   EXPECT_THAT(text, HasSubstr("\nand 18 more; --json has them all\n"));
   const auto lines = lines_of(text);
