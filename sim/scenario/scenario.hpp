@@ -31,6 +31,15 @@ struct BatchSpec {
   std::int64_t microbatches = 1;
 };
 
+/// How long documents are of which sequences are made; attention sees no other document.
+struct LengthsSpec {
+  std::vector<std::pair<std::int64_t, double>> documents;  ///< tokens and share of all documents; empty: every sequence
+                                                           ///< is one
+  bool cut = true;                  ///< a document goes on in the next sequence where one ends; else it starts there
+  std::uint64_t seed = 1;           ///< of the documents of a step
+  std::int64_t tokens_of_rank = 0;  ///< of a document, the most on one context rank; 0: all are on all ranks
+};
+
 struct TrainingSpec {
   topologies::Precision precision = topologies::Precision::bf16;
   bool low_precision_gather = false;  ///< weights are gathered in the 8 bits of the precision
@@ -75,6 +84,7 @@ struct Scenario {
   workloads::PlanOverrides plan;
   PipelineSpec pipeline;
   BatchSpec batch;
+  LengthsSpec lengths;
   TrainingSpec training;
   RoutingSpec routing;
   workloads::BlockOptions blocks;

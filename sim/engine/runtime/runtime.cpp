@@ -90,7 +90,8 @@ void Runtime::complete(Work work) {
   const timeline::Interval span{lanes_.busy_since(lane(ranks.front(), first.streams.front())), network_.now()};
   for (const std::int32_t rank : ranks) {
     for (const std::int32_t stream : first.streams) lanes_.release(lane(rank, stream));
-    if (first.kind == program::ProgramOp::Kind::collective && first.shares_chip) chips_.collective_ends(rank);
+    if (first.kind == program::ProgramOp::Kind::collective && first.shares_chip)
+      chips_.collective_ends(rank, first.dispatches);
     record(chain, rank, span);
     readiness_.ended(chain, rank, ready_);
   }
@@ -172,7 +173,7 @@ void Runtime::start(Work work, ChainId chain) {
     return;
   }
   if (op.shares_chip) {
-    for (const std::int32_t rank : ranks_of(op, work.index)) chips_.collective_starts(rank);
+    for (const std::int32_t rank : ranks_of(op, work.index)) chips_.collective_starts(rank, op.dispatches);
   }
   if (!network_.start_collective(work, chains_.first(chain), work.index)) instantly_done_.push_back(work);
 }

@@ -31,6 +31,8 @@ void refuse_fixed_parts(const scenario::Scenario& scenario) {
     refuse("cluster.groups", "a search looks at one kind of node", "node and nodes, or lockstep run for one split");
   if (!scenario.pipeline.layers.empty() || scenario.pipeline.layers_by_speed)
     refuse("pipeline.layers", "layers of stages belong to one plan", "even stages");
+  if (!scenario.lengths.documents.empty())
+    refuse("batch.lengths", "a plan weighs sequences that are one document each", "no lengths, or lockstep run");
   if (scenario.pipeline.slices > 1)
     refuse("pipeline.slices", "slices of sequences belong to one plan", "whole microbatches, or lockstep run");
   if (!scenario.pipeline.layout.empty())
