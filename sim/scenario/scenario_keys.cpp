@@ -108,7 +108,7 @@ const std::vector<ScenarioKey>& scenario_key_table() {
       {"training.recompute.mode", word, {"none", "selective", "full"}},
       {"training.recompute.parts", list},
       {"training.recompute.kept", list},
-      {"training.recompute.layers", integer},
+      {"training.recompute.layers", integer | list},
       {"training.attention", word, {"fused", "unfused"}},
       {"training.cross_entropy", word, {"fused", "unfused", "in place"}},
       {"training.dropout", boolean},

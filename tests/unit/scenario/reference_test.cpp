@@ -118,7 +118,7 @@ const std::map<std::string, std::string>& values() {
       {"training.recompute.mode", "selective"},
       {"training.recompute.parts", "[norms, mlp]"},
       {"training.recompute.kept", "[query projection, attention]"},
-      {"training.recompute.layers", "2"},
+      {"training.recompute.layers", "[2, 1]"},
       {"training.cross_entropy", "unfused"},
       {"training.attention", "unfused"},
       {"training.dropout", "true"},
