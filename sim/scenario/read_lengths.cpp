@@ -27,12 +27,11 @@ std::vector<std::pair<std::int64_t, double>> read_histogram(const std::filesyste
   std::map<std::int64_t, double> documents;
   double sum = 0;
   for (const auto& row : table.rows()) {
+    const auto found = problems.size();
     const auto tokens = row.integer("tokens");
     const auto weight = counts ? std::optional(static_cast<double>(row.integer("count"))) : row.number("share");
-    if (!weight) {
-      row.problem("share", "is empty", "a share of all documents");
-      continue;
-    }
+    if (!weight) row.problem("share", "is empty", "a share of all documents");
+    if (problems.size() > found) continue;
     if (!documents.emplace(tokens, *weight).second)
       row.problem("tokens", "documents of " + std::to_string(tokens) + " tokens are told twice",
                   "a line for each length");

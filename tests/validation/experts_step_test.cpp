@@ -11,7 +11,7 @@ namespace {
 scenario::Scenario scenario_of(const std::string& more, const std::string& time = "calibrated",
                                const std::string& pipeline = "") {
   return scenario::scenario_of_text(
-      "format: 1\nmodel: {layers: 8, d_model: 2048, heads: 16, d_ff: 8192, vocabulary: 32000, moe: {experts: 64, "
+      "format: 1\nmodel: {layers: 8, d_model: 2048, heads: 16, vocabulary: 32000, moe: {experts: 64, "
       "experts_per_token: 8, d_ff: 1024, shared_experts: 1}}\ncluster: h800:8\nparallel: {expert: 32, " +
           std::string(pipeline.empty() ? "data: 2" : "pipeline: 2") + "}\nmodel_of_time: " + time +
           "\nbatch: {sequences: 512, sequence_length: 2048, microbatches: 4}\n" + pipeline + more,
