@@ -4,6 +4,7 @@
 #include <map>
 #include <queue>
 #include <random>
+#include <tuple>
 
 #include "sim/preparation/preparing_private.hpp"
 
@@ -99,37 +100,62 @@ std::int64_t ranks_of_document(std::int64_t tokens, std::int64_t of_rank, std::i
   return std::min(ranks, context);
 }
 
-/// Work of each rank if documents go, the longest first, to the ranks that have the least so far. Ranks that share a
-/// document have the same work until then, so a group stands for its ranks until shorter documents divide it.
-std::vector<double> balanced(Documents documents, const scenario::Scenario& scenario, std::int64_t context,
-                             std::int64_t replicas, Work& work) {
-  std::sort(documents.begin(), documents.end(), std::greater<>());
-  struct Group {
-    double load;
-    std::int64_t first, ranks;
-    bool operator>(const Group& other) const { return load != other.load ? load > other.load : first > other.first; }
-  };
-  std::priority_queue<Group, std::vector<Group>, std::greater<>> groups;
-  for (std::int64_t replica = 0; replica < replicas; ++replica) groups.push({0, replica * context, context});
-  for (const auto tokens : documents) {
-    const auto ranks = ranks_of_document(tokens, scenario.lengths.tokens_of_rank, context);
-    auto group = groups.top();
-    groups.pop();
-    while (group.ranks > ranks) {
-      group.ranks /= 2;
-      groups.push({group.load, group.first + group.ranks, group.ranks});
+/// Shares out the documents of one microbatch after the other: the longest first, each to the ranks that have the least
+/// work so far. Ranks that share a document have the same work until then, so a group stands for its ranks until
+/// shorter documents divide it.
+class SharedOut {
+ public:
+  /// `together`: ranks meet in every microbatch, so that work of earlier ones only decides among equals.
+  SharedOut(const scenario::Scenario& scenario, std::int64_t context, std::int64_t replicas, bool together)
+      : scenario_(scenario),
+        context_(context),
+        replicas_(replicas),
+        together_(together),
+        before_(static_cast<std::size_t>(replicas * context), 0.0) {}
+
+  /// Work of each rank in the next microbatch.
+  std::vector<double> next(Documents documents, Work& work) {
+    std::sort(documents.begin(), documents.end(), std::greater<>());
+    std::priority_queue<Group, std::vector<Group>, std::greater<>> groups;
+    for (std::int64_t replica = 0; replica < replicas_; ++replica) groups.push(group(0, replica * context_, context_));
+    for (const auto tokens : documents) {
+      const auto ranks = ranks_of_document(tokens, scenario_.lengths.tokens_of_rank, context_);
+      auto taken = groups.top();
+      groups.pop();
+      while (taken.ranks > ranks) {
+        const auto half = taken.ranks / 2;
+        groups.push(group(taken.load, taken.first + half, half));
+        taken = group(taken.load, taken.first, half);
+      }
+      const double of_document = static_cast<double>(tokens) * work.of_token() + work.attention(tokens);
+      groups.push(group(taken.load + of_document / static_cast<double>(taken.ranks), taken.first, taken.ranks));
     }
-    group.load +=
-        (static_cast<double>(tokens) * work.of_token() + work.attention(tokens)) / static_cast<double>(group.ranks);
-    groups.push(group);
+    std::vector<double> loads(before_.size(), 0.0);
+    for (; !groups.empty(); groups.pop())
+      std::fill_n(loads.begin() + groups.top().first, groups.top().ranks, groups.top().load);
+    for (std::size_t rank = 0; rank < loads.size(); ++rank) before_[rank] += loads[rank];
+    return loads;
   }
-  std::vector<double> loads(static_cast<std::size_t>(replicas * context), 0.0);
-  for (; !groups.empty(); groups.pop()) {
-    const auto& group = groups.top();
-    std::fill_n(loads.begin() + group.first, group.ranks, group.load);
+
+ private:
+  struct Group {
+    double order, other, load;  ///< by which the least is found, then among equals; of each of its ranks
+    std::int64_t first, ranks;
+    bool operator>(const Group& one) const {
+      return std::tie(order, other, first) > std::tie(one.order, one.other, one.first);
+    }
+  };
+  [[nodiscard]] Group group(double load, std::int64_t first, std::int64_t ranks) const {
+    const auto begin = before_.begin() + first;
+    const double before = *std::max_element(begin, begin + ranks);
+    return {together_ ? load : before + load, before, load, first, ranks};
   }
-  return loads;
-}
+
+  const scenario::Scenario& scenario_;
+  std::int64_t context_, replicas_;
+  bool together_;
+  std::vector<double> before_;  ///< of each rank, in the microbatches so far
+};
 
 class LoadOfStep {
  public:
@@ -182,10 +208,11 @@ class LoadOfStep {
         static_cast<double>(load_.sequences * load_.sequence_length) / static_cast<double>(context_);
     std::vector<Documents> all;
     std::vector<std::vector<double>> work;
+    SharedOut shared(scenario_, context_, replicas_, coupled_ * coupled_contexts_ > 1);
     for (const auto& of_replicas : documents_) {
       auto& pool = all.emplace_back();
       for (const auto& documents : of_replicas) pool.insert(pool.end(), documents.begin(), documents.end());
-      work.push_back(balanced(pool, scenario_, context_, replicas_, work_));
+      work.push_back(shared.next(pool, work_));
     }
     const auto slowest = slowest_ranks(work, static_cast<std::size_t>(coupled_ * coupled_contexts_));
     for (std::size_t m = 0; m < all.size(); ++m) {

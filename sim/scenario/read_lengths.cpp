@@ -40,8 +40,8 @@ std::vector<std::pair<std::int64_t, double>> read_histogram(const std::filesyste
   if (problems.size() > before) return {};
   if (documents.empty()) problems.add({whole, "", "has no lines", "a line for each length"});
   if (!counts && !documents.empty() && std::abs(sum - 1) > rounding_of_shares)
-    problems.add(
-        {whole, "share", "the shares add up to " + exact(std::round(sum * 1000) / 1000), "shares of all documents, which add up to 1"});
+    problems.add({whole, "share", "the shares add up to " + exact(std::round(sum * 1000) / 1000),
+                  "shares of all documents, which add up to 1"});
   std::vector<std::pair<std::int64_t, double>> shares;
   for (const auto& [tokens, weight] : documents) shares.emplace_back(tokens, weight / sum);
   return shares;

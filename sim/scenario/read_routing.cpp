@@ -79,7 +79,7 @@ void read_routing(const YamlView& view, const std::filesystem::path& folder, Key
     slots.problem("masks need the same number of slots for every expert", "a capacity_factor");
   const auto multiple = keys.optional(view, "rows_multiple"), wait = keys.optional(view, "counts_wait");
   if (multiple.exists()) scenario.derive.rows_multiple = multiple.integer(1, 4096);
-  if (wait.exists()) scenario.derive.counts_wait = wait.seconds();
+  if (wait.exists()) scenario.derive.counts_wait = wait.seconds(true);
   if (capacity.exists() && scenario.derive.rows_multiple > 1)
     multiple.problem("cannot be given with a capacity factor", "slots of a capacity alone, filled or not");
   if (capacity.exists() && scenario.derive.counts_wait > Seconds(0))
