@@ -81,8 +81,8 @@ std::vector<bool> are_layers(const ShardedModel& model) {
   return is_layer;
 }
 
-/// The kind of each layer of the model where each chunk of it recomputes its first so many: these are of the kinds that do
-/// so, which stand in the second half of the model's.
+/// The kind of each layer of the model where each chunk of it recomputes its first so many: these are of the kinds that
+/// do so, which stand in the second half of the model's.
 KindsInOrder kinds_of(const scenario::Scenario& scenario, const ShardedModel& model, const FirstBlocks& first_block) {
   auto kinds = model.order;
   const auto& wanted = scenario.training.recompute_layers;

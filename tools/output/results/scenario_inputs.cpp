@@ -45,7 +45,8 @@ std::string text_of(const workloads::Recompute& recompute, const std::optional<s
   if (!layers) return text;
   std::string numbers;
   for (const auto number : *layers) numbers += (numbers.empty() ? "" : ", ") + std::to_string(number);
-  text += " in " + numbers + (numbers == "1" ? " layer" : " layers") + (layers->size() == 1 ? " of a stage" : " of the stages");
+  text += " in " + numbers + (numbers == "1" ? " layer" : " layers") +
+          (layers->size() == 1 ? " of a stage" : " of the stages");
   return text;
 }
 
