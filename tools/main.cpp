@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
   lockstep::commands::add_faults(line, log);
   lockstep::commands::add_goodput(line, log);
   lockstep::commands::add_import(line);
+  lockstep::commands::add_jobs(line, log);
   lockstep::commands::add_replay(line, log);
   lockstep::commands::add_roofline(line, log);
   lockstep::commands::add_schedule(line);
