@@ -74,7 +74,8 @@ const std::vector<Documented> documented{
      {"lockstep collective all_reduce --cluster h100:4 --group node --bytes 1MiB --trace $TMP/links.json --json "
       "$TMP/all.json >$TMP/text && cat $TMP/links.json #"}},  // its document is that file
     {"model",
-     {"lockstep model deepseek-v3", "lockstep model tests/data/hf_configs/Qwen__Qwen3-Next-80B-A3B-Instruct.json"}},
+     {"lockstep model deepseek-v3", "lockstep model deepseek-v4-flash",
+      "lockstep model tests/data/hf_configs/Qwen__Qwen3-Next-80B-A3B-Instruct.json"}},
     {"validate", {"lockstep validate tests/docs/my_steps.csv"}},
     {"faults", {"lockstep faults " + nodes}},
     {"jobs", {"lockstep jobs $TMP/west.yaml $TMP/east.yaml"}},
