@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "sim/engine/run_twice.hpp"
 #include "sim/timing/find_repetition.hpp"
 #include "sim/timing/steady_periods.hpp"
 #include "workloads/pipeline/verify_order.hpp"
@@ -64,19 +65,20 @@ class Timing {
     const bool simgrid = chosen(timing_.engine.kind, timed.folded.program) == engine::EngineKind::simgrid;
     auto own = timing_.engine;
     if (simgrid) own.kind = engine::EngineKind::max_min;
-    timed.run = engine::run(timed.folded.program, own, log_);
+    const auto setup = engine::set_up(timed.folded.program, own);
+    timed.run = engine::run(setup, own, log_);
     auto found = look(rounding);
     if (!found) return {};
     const auto several = static_cast<std::size_t>(found->microbatches / steady.microbatches);
     if (missing % several != 0) return with_periods(steady, kept + missing % several);
     if (simgrid) {
       timed.run = {};  // two timelines at once would be the most memory that a run takes
-      timed.run = engine::run(timed.folded.program, timing_.engine, log_);
+      timed.run = engine::run(setup, timing_.engine, log_);
       auto again = look(rounding_of_simgrid);
       if (again && again->microbatches == found->microbatches) {
         found = std::move(again);
       } else {
-        timed.run = engine::run(timed.folded.program, own, log_);
+        timed.run = engine::run(setup, own, log_);
       }
     }
     timed.run.timeline.repeat(std::move(*found));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -10,43 +9,23 @@
 
 namespace lockstep::engine {
 
-namespace {
-
-/// The chains by priority, those of one priority in the program's order. There are few priorities.
-std::vector<ChainId> by_priority(const program::Program& program, const Chains& chains) {
-  std::map<std::int32_t, std::vector<ChainId>> by;
-  auto last = by.end();
-  for (ChainId chain = 0; chain < chains.count(); ++chain) {
-    const auto priority = program.ops[chains.first(chain)].priority;
-    if (last == by.end() || last->first != priority) last = by.try_emplace(priority).first;
-    last->second.push_back(chain);
-  }
-  std::vector<ChainId> all;
-  all.reserve(position_of(chains.count()));
-  for (const auto& [priority, of_priority] : by) all.insert(all.end(), of_priority.begin(), of_priority.end());
-  return all;
-}
-
-}  // namespace
-
-Runtime::Runtime(const program::Program& program, Chains chains, Network& network, std::function<void(double)> progress)
-    : program_(program),
+Runtime::Runtime(const Setup& setup, Network& network, std::function<void(double)> progress)
+    : program_(setup.program),
       network_(network),
       progress_(std::move(progress)),
-      numbers_(program),
-      chains_(std::move(chains)),
-      chain_of_turn_(by_priority(program, chains_)),
-      turn_of_chain_(chains_.count()),
-      readiness_(program, chains_),
+      numbers_(setup.lanes),
+      chains_(setup.chains),
+      chain_of_turn_(setup.chain_of_turn),
+      turn_of_chain_(setup.turn_of_chain),
+      readiness_(setup.dependences),
       lanes_(position_of(numbers_.count())),
-      chips_(program),
+      chips_(program_),
       timeline_(readiness_.rank_sets()) {
-  for (const std::int32_t turn : chain_of_turn_.ids()) turn_of_chain_[chain_of_turn_[turn]] = turn;
   unfinished_.reserve(position_of(chains_.count()));
   for (ChainId chain = 0; chain < chains_.count(); ++chain) {
-    const program::ProgramOp& op = program.ops[chains_.first(chain)];
+    const program::ProgramOp& op = program_.ops[chains_.first(chain)];
     const auto instances = op.kind == program::ProgramOp::Kind::collective
-                               ? program.communicators[op.communicator].groups.size()
+                               ? program_.communicators[op.communicator].groups.size()
                                : timeline_.ranks_of(chains_.first(chain)).size();
     unfinished_.push_back(static_cast<std::int32_t>(instances));
     total_ += static_cast<std::int64_t>(instances);

@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "sim/core/indexed.hpp"
-#include "sim/engine/runtime/chains.hpp"
-#include "sim/engine/runtime/lane_numbers.hpp"
 #include "sim/engine/runtime/lanes.hpp"
 #include "sim/engine/runtime/network.hpp"
 #include "sim/engine/runtime/readiness.hpp"
+#include "sim/engine/runtime/setup.hpp"
 #include "sim/engine/runtime/shared_chips.hpp"
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
@@ -21,7 +20,7 @@ namespace lockstep::engine {
 class Runtime {
  public:
   /// `progress` may be empty. Both references must outlive the runtime.
-  Runtime(const program::Program& program, Chains chains, Network& network, std::function<void(double)> progress);
+  Runtime(const Setup& setup, Network& network, std::function<void(double)> progress);
 
   /// Runs to the end, once. Throws InternalError if operations remain.
   [[nodiscard]] timeline::Timeline run();
@@ -53,10 +52,10 @@ class Runtime {
   const program::Program& program_;
   Network& network_;
   std::function<void(double)> progress_;
-  LaneNumbers numbers_;
-  Chains chains_;
-  Indexed<std::int32_t, ChainId> chain_of_turn_;
-  Indexed<ChainId, std::int32_t> turn_of_chain_;
+  const LaneNumbers& numbers_;
+  const Chains& chains_;
+  const Indexed<std::int32_t, ChainId>& chain_of_turn_;
+  const Indexed<ChainId, std::int32_t>& turn_of_chain_;
   Indexed<ChainId, std::int32_t> unfinished_;  // instances per chain
   std::int64_t total_ = 0;
   std::int64_t finished_ = 0;

@@ -1,0 +1,28 @@
+#pragma once
+/// All that a run asks of a program before its first instant. It does not change while the program runs, so that a
+/// program that two engines run, one after the other, is looked at once.
+#include <chrono>
+#include <memory>
+
+#include "sim/core/indexed.hpp"
+#include "sim/engine/runtime/chains.hpp"
+#include "sim/engine/runtime/dependences.hpp"
+#include "sim/engine/runtime/lane_numbers.hpp"
+#include "sim/program/program.hpp"
+
+namespace lockstep::engine {
+
+struct Setup {
+  /// The program must outlive it; it is not checked here.
+  Setup(const program::Program& of, Chains made);
+
+  const program::Program& program;
+  LaneNumbers lanes;
+  Chains chains;
+  Indexed<std::int32_t, ChainId> chain_of_turn;  ///< by priority, those of one priority in the program's order
+  Indexed<ChainId, std::int32_t> turn_of_chain;
+  std::shared_ptr<const Dependences> dependences;
+  std::chrono::duration<double> took{0};  ///< to make it and to check the program
+};
+
+}  // namespace lockstep::engine
