@@ -146,6 +146,24 @@ TEST(CompressedAttention, EntriesThatTokensSee) {
   }
 }
 
+// The technical report's figure 1: KV caches 9.5 (Pro) and 13.7 (Flash) times smaller than DeepSeek-V3.2's at a million
+// tokens, where windows count nothing. A token's share of an entry of 512 numbers, 64 of them rotary in bf16 and the rest
+// in FP8, and of an indexer's key of 128 in FP4; there a latent of 512 in FP8, a rotary key of 64 in bf16 and a key of
+// 128 in FP8.
+TEST(CompressedAttention, CacheAsPublished) {
+  const auto bytes = [](std::int64_t chosen, std::int64_t all) {
+    auto model = flash_attention(workloads::Compression::chosen);
+    const double entry = 448 + 64 * 2, key = 128 / 2.0;
+    const double share = static_cast<double>(kv_width(model, model.layer(0)) - 512 - 128 / 4) / 512;
+    model.layer_kinds[0].compression = workloads::Compression::all;
+    const double of_many = static_cast<double>(kv_width(model, model.layer(0)) - 512) / 512;
+    return static_cast<double>(chosen) * (entry * share + key / 4) + static_cast<double>(all) * entry * of_many;
+  };
+  const double sparse = 61 * (512 + 64 * 2 + 128);
+  EXPECT_NEAR(sparse / bytes(30, 31), 9.5, 0.05);
+  EXPECT_NEAR(sparse / bytes(21, 20), 13.7, 0.15);
+}
+
 // Nemotron 3 Super: 128 heads x 64 x 128 numbers of state for a sequence, whatever its length.
 TEST(Recurrence, StateOfNemotron3Super) {
   const workloads::Recurrence recurrence{.heads = 128, .key_heads = 8, .key_size = 128, .value_size = 64};
