@@ -1,6 +1,6 @@
 #pragma once
-/// Why the ranks of a pipeline wait, one rank after the other: the pieces of all ranks of a long step would fill as much
-/// memory as its timeline.
+/// Why the ranks of a pipeline wait, one rank after the other: the pieces of all ranks of a long step would fill as
+/// much memory as its timeline.
 #include <cstdint>
 #include <functional>
 #include <vector>
