@@ -5,6 +5,7 @@
 #include "sim/studies/jobs/job_study.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/jobs_text.hpp"
 #include "tools/report/jobs_report.hpp"
@@ -82,15 +83,17 @@ void run_jobs(const JobsArguments& arguments, spdlog::logger& log) {
   options.progress = progress_line();
   const auto runs = study_jobs(jobs_of(arguments), options, log);
   const auto json = output::jobs_json(runs);
+  output::Answer answer;
   std::string left_out;
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);
     files.write(std::filesystem::path(arguments.out) / "jobs.json", json);
     left_out = report::write_report(files, arguments.out, report::jobs_report(runs));
-    files.finish();
+    answer.finish(files, arguments.out);
   }
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  output::print(arguments.json == "-" ? json : output::jobs_text(runs) + left_out);
+  answer.write(arguments.json, json);
+  if (arguments.json == "-") return output::print(json);
+  answer.print(output::jobs_text(runs) + left_out);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "sim/studies/calibration/yaml_number.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
@@ -342,9 +343,10 @@ void run_model(const ModelArguments& arguments) {
     return output::print((model.source.empty() ? "" : "source: \"" + model.source + "\"\n") + *block);
   }
   const std::string json = output::json_document(json_of(model, arguments.sequence_length));
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  const std::string text = arguments.json == "-" ? json : text_of(model, arguments.sequence_length);
-  output::print(text);
+  output::Answer answer;
+  answer.write(arguments.json, json);
+  if (arguments.json == "-") return output::print(json);
+  answer.print(text_of(model, arguments.sequence_length));
 }
 
 }  // namespace
