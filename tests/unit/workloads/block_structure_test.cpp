@@ -60,8 +60,8 @@ TEST(BlockStructure, NothingIsMadeForNobody) {
   });
 }
 
-// Dimensions of a product's weight are on its input or its output, and those on both number matrices: experts, groups of
-// heads, and the heads for which queries are turned into latents and results out of them.
+// Dimensions of a product's weight are on its input or its output, and those on both number matrices: experts, groups
+// of heads, and the heads for which queries are turned into latents and results out of them.
 TEST(BlockStructure, WeightsAreUsedOnceByWhatFitsThem) {
   for_each_block([](const workloads::Block& block) {
     std::set<std::string> used, operations;

@@ -147,9 +147,9 @@ TEST(CompressedAttention, EntriesThatTokensSee) {
 }
 
 // The technical report's figure 1: KV caches 9.5 (Pro) and 13.7 (Flash) times smaller than DeepSeek-V3.2's at a million
-// tokens, where windows count nothing. A token's share of an entry of 512 numbers, 64 of them rotary in bf16 and the rest
-// in FP8, and of an indexer's key of 128 in FP4; there a latent of 512 in FP8, a rotary key of 64 in bf16 and a key of
-// 128 in FP8.
+// tokens, where windows count nothing. A token's share of an entry of 512 numbers, 64 of them rotary in bf16 and the
+// rest in FP8, and of an indexer's key of 128 in FP4; there a latent of 512 in FP8, a rotary key of 64 in bf16 and a
+// key of 128 in FP8.
 TEST(CompressedAttention, CacheAsPublished) {
   const auto bytes = [](std::int64_t chosen, std::int64_t all) {
     auto model = flash_attention(workloads::Compression::chosen);
