@@ -22,16 +22,31 @@ std::vector<ChainId> by_priority(const program::Program& program, const Chains& 
   return all;
 }
 
+Indexed<std::int32_t, Turn> turns_of(const program::Program& program, const Chains& chains) {
+  Indexed<std::int32_t, Turn> turns;
+  turns.reserve(position_of(chains.count()));
+  for (const ChainId chain : by_priority(program, chains)) {
+    const auto first = chains.first(chain);
+    const program::ProgramOp& op = program.ops[first];
+    const bool computes = op.kind == program::ProgramOp::Kind::compute;
+    turns.push_back({chain,
+                     first,
+                     computes ? Dependences::no_communicator : op.communicator,
+                     op.shares_chip,
+                     {op.streams.begin(), op.streams.size()}});
+  }
+  return turns;
+}
 }  // namespace
 
 Setup::Setup(const program::Program& of, Chains made)
     : program(of),
       lanes(of),
       chains(std::move(made)),
-      chain_of_turn(by_priority(of, chains)),
+      turns(turns_of(of, chains)),
       turn_of_chain(chains.count()),
       dependences(std::make_shared<const Dependences>(of, chains)) {
-  for (const std::int32_t turn : chain_of_turn.ids()) turn_of_chain[chain_of_turn[turn]] = turn;
+  for (const std::int32_t turn : turns.ids()) turn_of_chain[turns[turn].chain] = turn;
 }
 
 }  // namespace lockstep::engine
