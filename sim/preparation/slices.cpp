@@ -54,6 +54,8 @@ void check_slices(const scenario::Scenario& scenario, const workloads::Parallel&
   if (recompute.any() && recompute != workloads::Recompute{false, {workloads::OpPart::core_attention}})
     no("training.recompute", "keys and values stay for later slices, so their layer cannot be recomputed as a whole",
        "none or selective");
+  if (recompute.any() && scenario.derive.sharing_slices > 0)
+    no("training.recompute", "what other stages compute of a slice's attention is kept", "none");
   if (scenario.derive.kept_attention)
     no(slices, "keys and values stay for later slices as they are", "attention kept in 16 bits");
   if (scenario.step.offload.activation_layers > 0)

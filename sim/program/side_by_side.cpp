@@ -108,7 +108,11 @@ class SideBySide {
     first_stage_ = next_stage_;
     first_communicator_ = all.communicators.next_id();
     if (step.streams.size() > all.streams.size()) all.streams = step.streams;  // ranks have lanes of their own
-    for (const double slowdown : step.shared_slowdown) all.shared_slowdown.push_back(slowdown);
+    for (const auto chip : step.shared_slowdown.ids()) {
+      all.shared_slowdown.push_back(step.shared_slowdown[chip]);
+      all.dispatch_slowdown.push_back(
+          (step.dispatch_slowdown.empty() ? step.shared_slowdown : step.dispatch_slowdown)[chip]);
+    }
     for (const auto rank : step.stage_of_rank.ids()) {
       all.stage_of_rank.push_back(first_stage_ + step.stage_of_rank[rank]);
       all.slowdown_of_rank.push_back(step.slowdown_of_rank[rank]);

@@ -148,7 +148,10 @@ void read_recompute(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   }
   const auto layers = keys.optional(view, "layers");
   if (layers.exists()) {
-    scenario.training.recompute_layers = layers.integer(0, 1'000'000);
+    auto& of_stages = scenario.training.recompute_layers.emplace();
+    for (const auto& item : layers.is_list() ? layers.items() : std::vector{layers})
+      of_stages.push_back(item.integer(0, 1'000'000));
+    if (of_stages.empty()) layers.problem("is empty", "a number of layers, or one for each stage such as [4, 3, 3, 2]");
     if (mode.exists() && !recompute.any())
       layers.problem("cannot be given with recompute none", "mode: selective or full");
   }

@@ -24,8 +24,8 @@ class Timing {
       : scenario_(scenario), preparation_(prepared), layers_(layers), options_(options), timing_(timing), log_(log) {}
 
   TimedStep run() {
-    // Uneven loads of experts are drawn anew for every microbatch.
-    const bool may_repeat = timing_.fold && options_.expert_load.variation == 0;
+    // Uneven loads of experts and documents are drawn anew for every microbatch.
+    const bool may_repeat = timing_.fold && options_.expert_load.variation == 0 && !options_.sequence_load.varies();
     const auto steady = may_repeat ? steady_periods(preparation_.pipeline.order) : std::nullopt;
     // A period shows only after those that fill the pipeline, so more are kept until one does. All tries together may
     // simulate two thirds of the microbatches that the whole step has: where contention never settles, they are in

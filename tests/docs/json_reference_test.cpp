@@ -42,7 +42,9 @@ struct Documented {
   std::vector<std::string> commands;  ///< that print such documents with --json -, which is added
 };
 const std::vector<Documented> documented{
-    {"run", {"lockstep run " + hashed, "lockstep run --sensitivity " + hashed, "lockstep run " + mixed}},
+    {"run",
+     {"lockstep run " + hashed, "lockstep run --sensitivity " + hashed, "lockstep run " + mixed,
+      "lockstep run --set batch.lengths=../lengths_of_documents.csv " + small}},
     {"check", {"lockstep check " + small}},
     {"compare", {"lockstep compare " + small + "tests/data/scenarios/small_two_matmul.yaml"}},
     {"plan",

@@ -67,7 +67,7 @@ void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
     SimulateOptions options;
     options.engine = engine::engine_named(arguments.engine);
     options.record_phases = true;
-    options.routing_draws = usual_routing_draws;
+    options.draws = usual_draws;
     const auto answer = studies::in_child([&] {
       const auto simulation = simulate(scenarios[i], options, log);
       return result_json(scenarios[i], simulation, output::WallTimes::hidden) + '\0' +

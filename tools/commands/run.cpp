@@ -143,7 +143,7 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   SimulateOptions options;
   options.engine = engine::engine_named(arguments.engine);
   options.fold = !arguments.no_fold;
-  options.routing_draws = usual_routing_draws;
+  options.draws = usual_draws;
   options.progress = progress_line();
   options.record_phases =  // for the link loads of result.json, and to know which links are used most
       !arguments.out.empty() || !arguments.json.empty() || arguments.sensitivity;

@@ -47,6 +47,7 @@ ShardedLayer BlockDerivation::run() {
   for (auto op = block_.ops.rbegin(); op != block_.ops.rend(); ++op) backward(*op);
   hand_back_input_gradient();
   drop_second_copies();
+  fill_up_rows();
   for (auto* pass : {&out_.forward, &out_.backward}) {
     for (auto& step : *pass) {
       if (step.routed && step.kind == BlockStep::Kind::collective && step.collective == CollectiveKind::all_to_all)

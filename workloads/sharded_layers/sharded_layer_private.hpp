@@ -93,16 +93,25 @@ class BlockDerivation {
   [[nodiscard]] AttentionArrays attention_arrays(const BlockOp& op) const;
   /// Tokens that one of a slice's attends to on average, and the keys and values that the slice does not hold itself.
   [[nodiscard]] double attended(const BlockOp& op) const;
-  [[nodiscard]] std::int64_t earlier_keys(const BlockOp& op) const;
-  [[nodiscard]] Bytes earlier_bytes(const BlockOp& op, const AttentionArrays& arrays) const;
+  [[nodiscard]] std::int64_t earlier_keys(const BlockOp& op, std::int64_t earlier) const;
+  [[nodiscard]] Bytes earlier_bytes(const BlockOp& op, const AttentionArrays& arrays, std::int64_t earlier) const;
   [[nodiscard]] Flops attention_flops(const BlockOp& op, const AttentionArrays& arrays) const;
   [[nodiscard]] KernelShape attention_shape(const BlockOp& op, const AttentionArrays& arrays, bool backward) const;
+  // sharded_layer_shared_attention.cpp: attention that the stages of a pipeline share out
+  [[nodiscard]] double blocks_handed_over() const;
+  int hand_over(const std::string& what, Reads reads, Bytes size);
+  /// `keys`: the bytes of keys and values.
+  void share_attention(const BlockOp& op, Bytes queries, Bytes keys, const Reads& reads, bool backward,
+                       Version& result);
+  [[nodiscard]] std::int64_t tokens_before() const;  ///< the slice, as far as its own rank's attention goes
+
   [[nodiscard]] Bytes score_bytes(const BlockOp& op, const AttentionArrays& arrays) const;
   [[nodiscard]] double share_that_travels(const BlockOp& op, const AttentionArrays& arrays) const;
   [[nodiscard]] double share_that_comes_back(const std::string& tensor) const;
   StepIds travel(const BlockOp& op, const AttentionArrays& arrays, Reads& reads);
   std::pair<int, int> attention_core(const std::string& name, const AttentionArrays& arrays, const Reads& reads,
-                                     const Kernel& kernel, Bytes output, const StepIds& travelling);
+                                     const Kernel& kernel, const LayerKind& reach, Bytes output,
+                                     const StepIds& travelling);
 
   // sharded_layer_sparse.cpp: an indexer, and attention to the tokens that it chooses
   struct SparseArrays;
@@ -168,6 +177,7 @@ class BlockDerivation {
   void backward_dispatch(const BlockOp& op);
   void forward_combine(const BlockOp& op);
   void backward_combine(const BlockOp& op);
+  void fill_up_rows();
   [[nodiscard]] bool goes_to_experts(const std::string& tensor) const;  ///< the gradient of what experts gave
   [[nodiscard]] ShardedTensor slots_of_senders(const std::string& tokens, const std::string& slots) const;
   [[nodiscard]] Bytes regrouped(const ShardedTensor& slots) const;

@@ -68,7 +68,7 @@ void Runtime::complete(Work work) {
   const timeline::Interval span{lanes_.busy_since(lane(ranks.front(), turn.streams.front())), network_.now()};
   for (const std::int32_t rank : ranks) {
     for (const std::int32_t stream : turn.streams) lanes_.release(lane(rank, stream));
-    if (!turn.computes() && turn.shares_chip) chips_.collective_ends(rank);
+    if (!turn.computes() && turn.shares_chip) chips_.collective_ends(rank, turn.dispatches);
     record(turn.chain, rank, span);
     readiness_.ended(turn.chain, rank, ready_);
   }
@@ -149,7 +149,7 @@ void Runtime::start(Work work, const Turn& turn) {
     return;
   }
   if (turn.shares_chip) {
-    for (const std::int32_t rank : ranks_of(turn, work.index)) chips_.collective_starts(rank);
+    for (const std::int32_t rank : ranks_of(turn, work.index)) chips_.collective_starts(rank, turn.dispatches);
   }
   if (!network_.start_collective(work, turn.first, work.index)) instantly_done_.push_back(work);
 }

@@ -33,6 +33,7 @@ Indexed<std::int32_t, Turn> turns_of(const program::Program& program, const Chai
                      first,
                      computes ? Dependences::no_communicator : op.communicator,
                      op.shares_chip,
+                     op.dispatches,
                      {op.streams.begin(), op.streams.size()}});
   }
   return turns;

@@ -20,6 +20,7 @@ struct Turn {
   program::ProgramOpId first;
   program::CommunicatorId communicator;  ///< Dependences::no_communicator: it computes
   bool shares_chip;
+  bool dispatches;
   std::span<const program::StreamId> streams;
   [[nodiscard]] bool computes() const { return communicator == Dependences::no_communicator; }
 };

@@ -19,6 +19,11 @@ SharedChips::SharedChips(const program::Program& program) {
   for (std::int32_t rank = 0; rank < program.ranks(); ++rank)
     slowdowns_.push_back(program.shared_slowdown[program.chip_of(rank)]);
   collectives_.assign(ranks, 0);
+  if (!program.dispatch_slowdown.empty()) {
+    for (std::int32_t rank = 0; rank < program.ranks(); ++rank)
+      dispatch_slowdowns_.push_back(program.dispatch_slowdown[program.chip_of(rank)]);
+    dispatches_.assign(ranks, 0);
+  }
   is_touched_.assign(ranks, false);
 }
 
@@ -77,21 +82,26 @@ bool SharedChips::ends(std::int32_t rank, std::int32_t stream, Work work, Second
   return true;
 }
 
-void SharedChips::collective_starts(std::int32_t rank) {
-  ++collectives_[position_of(rank)];
+void SharedChips::collective_starts(std::int32_t rank, bool dispatches) {
+  ++(dispatches ? dispatches_ : collectives_)[position_of(rank)];
   touch(rank);
 }
 
-void SharedChips::collective_ends(std::int32_t rank) {
-  --collectives_[position_of(rank)];
+void SharedChips::collective_ends(std::int32_t rank, bool dispatches) {
+  --(dispatches ? dispatches_ : collectives_)[position_of(rank)];
   touch(rank);
+}
+
+double SharedChips::pace_of(std::size_t rank) const {
+  const double pace = collectives_[rank] > 0 ? slowdowns_[rank] : 1;
+  return !dispatches_.empty() && dispatches_[rank] > 0 ? std::max(pace, dispatch_slowdowns_[rank]) : pace;
 }
 
 void SharedChips::redate(Network& network) {
   const double now_s = network.now().value();
   for (const auto rank : touched_) {
     is_touched_[position_of(rank)] = false;
-    const double pace = collectives_[position_of(rank)] > 0 ? slowdowns_[position_of(rank)] : 1;
+    const double pace = pace_of(position_of(rank));
     for (std::size_t place = 0; place < lanes_; ++place) {
       auto& running = chains_[position_of(rank) * lanes_ + place];
       if (running.work.turn == none || (running.pace <= pace && pace <= running.pace)) continue;

@@ -1,8 +1,8 @@
 #pragma once
 /// Kernels under way on ranks whose collectives take a part of the chip. While such a collective runs, the kernels run
-/// at 1 / Program::shared_slowdown of their speed. When a collective starts or ends, they get new dates; a network
-/// cannot withdraw the old dates. Kernels of a chain run one right after the other and have one date, at which the last
-/// of them ends.
+/// at 1 / Program::shared_slowdown of their speed, beside a dispatcher's transfers at 1 / Program::dispatch_slowdown.
+/// When a collective starts or ends, they get new dates; a network cannot withdraw the old dates. Kernels of a chain
+/// run one right after the other and have one date, at which the last of them ends.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -31,8 +31,9 @@ class SharedChips {
     return chains_[lane(rank, stream)].inner_ends;
   }
 
-  void collective_starts(std::int32_t rank);
-  void collective_ends(std::int32_t rank);
+  /// `dispatches`: as ProgramOp::dispatches.
+  void collective_starts(std::int32_t rank, bool dispatches);
+  void collective_ends(std::int32_t rank, bool dispatches);
 
   /// To be called at the end of an instant: gives the network new end dates of the kernels whose speed has changed.
   void redate(Network& network);
@@ -68,13 +69,16 @@ class SharedChips {
     return position_of(rank) * lanes_ + place_[stream];
   }
   void touch(std::int32_t rank);
+  [[nodiscard]] double pace_of(std::size_t rank) const;
 
   std::vector<double> slowdowns_;                  // by rank
   Indexed<program::StreamId, std::size_t> place_;  // among the lanes of a rank, in the order of streams
   std::size_t lanes_ = 0;                          // of each rank
   std::vector<Chain> chains_;                      // by lane
   std::vector<std::int32_t> collectives_;          // by rank: under way
-  std::vector<std::int32_t> touched_;              // ranks on which something started or ended at this instant
+  std::vector<double> dispatch_slowdowns_;         // by rank; both empty where no dispatcher has a number of its own
+  std::vector<std::int32_t> dispatches_;
+  std::vector<std::int32_t> touched_;  // ranks on which something started or ended at this instant
   std::vector<bool> is_touched_;
 };
 
