@@ -1,5 +1,6 @@
 #include "sim/simulate.hpp"
 
+#include "sim/metrics/idle.hpp"
 #include "sim/preparation/documents.hpp"
 
 namespace lockstep {
@@ -157,23 +158,18 @@ metrics::Metrics measure_step(const scenario::Scenario& scenario, const preparat
 
 namespace {
 
-/// All that the pieces of a long step's ranks tell; they fill as much memory as the step's timeline.
+/// All that the pieces of the ranks' time tell.
 void measure_pieces(const preparation::PreparedStep& preparation, const program::Program& program,
                     const timeline::Timeline& timeline, bool explained, metrics::Metrics& metrics) {
-  std::vector<metrics::RankPieces> lanes;
-  for (const auto lane : metrics::last_rank_of_stages(program, timeline)) lanes.emplace_back(program, timeline, lane);
-  auto idle = metrics::idle_of(preparation.step, preparation.pipeline, program, timeline, lanes);
-  for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
-    const auto& lane = lanes[stage];
-    metrics.stages.push_back({static_cast<std::int32_t>(stage),
-                              lane.rank,
-                              metrics::breakdown_of(timeline, lane),
-                              std::move(idle[stage]),
-                              {}});
-  }
-  if (explained)
-    metrics.communication = metrics::communication_of(preparation.step, program, timeline,
-                                                      lanes[position_of(program.stage_of_rank[metrics.critical_rank])]);
+  const auto critical_stage = program.stage_of_rank[metrics.critical_rank];
+  const auto measure_lane_of_stage = [&](const metrics::RankPieces& lane, const metrics::IdleTime& idle) {
+    const auto stage = static_cast<std::int32_t>(metrics.stages.size());
+    metrics.stages.push_back({stage, lane.rank, metrics::breakdown_of(timeline, lane), idle, {}});
+    if (explained && stage == critical_stage)
+      metrics.communication = metrics::communication_of(preparation.step, program, timeline, lane);
+  };
+  metrics::for_each_idle(preparation.step, preparation.pipeline, program, timeline,
+                         metrics::last_rank_of_stages(program, timeline), measure_lane_of_stage);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "sim/preparation/background.hpp"
 #include "sim/preparation/documents.hpp"
+#include "sim/preparation/expected_places.hpp"
 #include "sim/preparation/known_machines.hpp"
 #include "sim/preparation/placement_cost.hpp"
 #include "sim/preparation/preparing_private.hpp"
@@ -85,7 +86,8 @@ void check_perturbations(const scenario::Scenario& scenario, const topologies::C
   for (std::size_t i = 0; i < scenario.perturbations.size(); ++i) {
     const auto key = "perturbations[" + std::to_string(i) + "]";
     const auto why = why_not(scenario.perturbations[i], cluster);
-    if (!why.empty()) problems.add({scenario.where(key), key, why, "a chip or link of the cluster"});
+    if (!why.empty())
+      problems.add({scenario.where(key), key, why, expected_places(scenario.perturbations[i], cluster)});
   }
   problems.throw_if_any();
 }

@@ -96,10 +96,12 @@ void check_parallel(const scenario::Scenario& scenario, const workloads::Paralle
   if (parallel.context > 1 && !model.attention) {
     refuse(scenario, "parallel.context", "the model has no sequence", "1, or a model with attention");
   }
-  if (parallel.context > 1 && model.indexer &&
+  if (parallel.context > 1 && (model.indexer || model.compressed) &&
       scenario.derive.context_attention != workloads::ContextAttention::all_gather) {
-    refuse(scenario, "parallel.context_attention", "tokens that an indexer chooses may lie on any rank",
-           "all_gather, which brings all latents to every rank");
+    refuse(scenario, "parallel.context_attention",
+           model.compressed ? "compressed entries of all tokens before are seen on every rank"
+                            : "tokens that an indexer chooses may lie on any rank",
+           "all_gather, which brings all " + std::string(model.compressed ? "entries" : "latents") + " to every rank");
   }
   const bool pieces = scenario.derive.causal && scenario.derive.balanced_context &&
                       scenario.derive.context_attention != workloads::ContextAttention::all_to_all;
@@ -242,7 +244,8 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
         if (low) cast_operands(derived, block, bytes_of_a_cast(precision));
         if (scenario.training.matrix_owners) give_matrices_to_owners(derived);
         const double stored = low ? operand_bytes(precision) : 0;
-        if (scenario.training.low_precision_gather) gather_quantised_weights(derived, block, stored);
+        if (scenario.training.low_precision_gather)
+          gather_quantised_weights(derived, block, stored, precision != topologies::Precision::mxfp8);
         keep_quantised_weights(derived, block, scenario.training.low_precision_copies, stored);
         if (scenario.step.delay_weight_gradients) delay_weight_gradients(derived);
         model.layers.push_back(std::move(derived));

@@ -45,7 +45,7 @@ void check_slices(const scenario::Scenario& scenario, const workloads::Parallel&
   for (const auto& block : blocks.kinds) {
     for (const auto& op : block.ops) {
       using enum workloads::BlockOp::Kind;
-      if (op.kind == scan || op.kind == index || op.kind == sparse_attention)
+      if (op.kind == scan || op.kind == index || op.kind == sparse_attention || op.kind == compressed_attention)
         no(slices, "'" + op.name + "' of the model would have to pass a state from slice to slice",
            "layers with attention to all keys, a window or a chunk");
     }

@@ -121,7 +121,8 @@ void read_recompute(const YamlView& view, KeyReader& keys, Scenario& scenario) {
     if (recompute.parts.empty()) parts.problem("cannot be given with a mode that has no parts", "mode: selective");
     recompute.parts.clear();
     for (const auto& part : parts.items()) {
-      switch (part.choice({"core_attention", "norms", "latent_projections", "activations", "mlp", "experts"})) {
+      switch (
+          part.choice({"core_attention", "norms", "latent_projections", "activations", "mlp", "experts", "streams"})) {
         case 0: recompute.parts.insert(workloads::OpPart::core_attention); break;
         case 1: recompute.parts.insert(workloads::OpPart::norm); break;
         case 2: recompute.parts.insert(workloads::OpPart::latent_projection); break;
@@ -129,7 +130,8 @@ void read_recompute(const YamlView& view, KeyReader& keys, Scenario& scenario) {
           recompute.parts.insert({workloads::OpPart::mlp_activation, workloads::OpPart::expert_activation});
           break;
         case 4: recompute.parts.insert({workloads::OpPart::mlp, workloads::OpPart::mlp_activation}); break;
-        default: recompute.parts.insert({workloads::OpPart::experts, workloads::OpPart::expert_activation}); break;
+        case 5: recompute.parts.insert({workloads::OpPart::experts, workloads::OpPart::expert_activation}); break;
+        default: recompute.parts.insert(workloads::OpPart::streams); break;
       }
     }
   }

@@ -140,8 +140,9 @@ class Reader {
 
   /// Sizes of the standard axes; joined with what `mesh` places. Innermost (most bandwidth) first.
   void parallel() {
-    scenario_.derive.context_attention =
-        scenario_.model.indexer ? workloads::ContextAttention::all_gather : workloads::ContextAttention::ring;
+    scenario_.derive.context_attention = scenario_.model.indexer || scenario_.model.compressed
+                                             ? workloads::ContextAttention::all_gather
+                                             : workloads::ContextAttention::ring;
     const auto view = optional(root_, "parallel");
     if (!view.exists() || !view.expect_map("sizes of the standard axes, such as {tensor: 4, fsdp: 2240}")) return;
     for (const auto* name : {"tensor", "context", "expert", "fsdp", "data", "pipeline"}) {

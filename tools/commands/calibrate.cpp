@@ -11,6 +11,7 @@
 #include "sim/studies/from_trace/timed_kernels.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/calibration_report.hpp"
 #include "workloads/traces/read_traces.hpp"
@@ -223,10 +224,11 @@ void run_calibrate(const CalibrateArguments& arguments, spdlog::logger& log) {
                       : measurements.kernels.empty() ? of_steps(arguments, measurements.steps, log)
                                                      : of_kernels(arguments, measurements.kernels);
   const auto json = calibration_json(report);
-  if (!arguments.write.empty()) output::write_file(arguments.write, report.yaml);
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  const auto text = arguments.json == "-" ? json : calibration_text(report);
-  output::print(text);
+  output::Answer answer;
+  answer.write(arguments.write, report.yaml);
+  answer.write(arguments.json, json);
+  if (arguments.json == "-") return output::print(json);
+  answer.print(calibration_text(report));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ Json headline(const scenario::Scenario& scenario, const Simulation& simulation) 
                      format(metrics.breakdown.exposed_comm), ""});
   if (metrics.stages.size() > 1) {
     figures.push_back({"pipeline bubble", metrics.bubble_fraction_step(), "share",
-                       output::percent(metrics.bubble_fraction_span()) + " within the span", ""});
+                       "worst stage; " + output::percent(metrics.bubble_fraction_span()) + " within its span", ""});
   }
   const auto& memory = metrics.memory;
   if (!scenario.replay)

@@ -133,8 +133,9 @@ struct ShardedLayer {
   std::vector<int> output_steps;          ///< forward steps the next block waits for
   std::vector<int> input_gradient_steps;  ///< backward steps the previous block waits for
   Bytes input_bytes{0};                   ///< the block's input as it arrives, on one rank
-  AxisNames input_copied_over;            ///< axes along which all ranks have the same input
-  std::int64_t input_copies = 1;          ///< ranks that have it
+  Bytes choice_bytes{0};  ///< with an index of the layer before: the choice that comes with the input, on one rank
+  AxisNames input_copied_over;    ///< axes along which all ranks have the same input
+  std::int64_t input_copies = 1;  ///< ranks that have it
   std::vector<WeightUpdate> weights;
   std::vector<TiedGradient> tied_gradients;
   /// How a forward and a backward of such blocks share the compute stream in an overlapped pair: all steps of both,

@@ -1,5 +1,6 @@
 #pragma once
 /// The derivation of one block while it runs: every array in the versions made so far, and the two passes.
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -122,11 +123,28 @@ class BlockDerivation {
   [[nodiscard]] SparseArrays sparse_arrays(const BlockOp& op) const;
   [[nodiscard]] IndexArrays index_arrays(const BlockOp& op) const;
   [[nodiscard]] double chosen_of(double most, const AxisNames& sequence) const;
-  [[nodiscard]] ShardedTensor choice_of(const BlockOp& op, const SparseArrays& arrays) const;
+  [[nodiscard]] ShardedTensor choice_of(const BlockOp& op, const ShardedTensor& queries) const;
+  struct Teacher {
+    std::vector<ShardedTensor> arrays;  ///< in the operation's order, behind the indexer's own
+    Kernel kernel;
+  };
+  [[nodiscard]] Teacher teacher_of(const BlockOp& op) const;
+  [[nodiscard]] double seen_by_indexer(const BlockOp& op, double most, const AxisNames& sequence) const;
   [[nodiscard]] Kernel sparse_kernel(const BlockOp& op, const SparseArrays& arrays, std::int64_t width) const;
   [[nodiscard]] Kernel index_kernel(const IndexArrays& arrays, double chosen) const;
   static int sparse_step(Pass& pass, const std::string& name, const std::string& detail, Reads reads,
                          const Kernel& kernel, Bytes output);
+
+  // sharded_layer_compressed.cpp: a window, and compressed entries
+  struct CompressedArrays {
+    ShardedTensor queries, keys, entries;  ///< as one rank attends to them; T of entries is whole, without dims: none
+  };
+  void forward_compressed_attention(const BlockOp& op);
+  void backward_compressed_attention(const BlockOp& op);
+  [[nodiscard]] CompressedArrays compressed_arrays(const BlockOp& op) const;
+  [[nodiscard]] double mean_of_piece(const std::function<double(double)>& mean, const AxisNames& sequence) const;
+  [[nodiscard]] double entries_of(const BlockOp& op, double most, const AxisNames& sequence) const;
+  [[nodiscard]] Kernel compressed_kernel(const BlockOp& op, const CompressedArrays& arrays) const;
 
   // sharded_layer_scan.cpp: recurrences
   struct ScanArrays;

@@ -318,7 +318,8 @@ TEST(RuntimeRules, OperationsThatNeverEndAreNamed) {
   const std::int32_t lost = add_compute(program, 1);
   add_compute(program, 1, {lost});
   LosesWork network;
-  engine::Runtime runtime(program, engine::Chains::each_alone(program), network, {});
+  const engine::Setup setup(program, engine::Chains::each_alone(program));
+  engine::Runtime runtime(setup, network, {});
   try {
     static_cast<void>(runtime.run());
     FAIL() << "must throw";

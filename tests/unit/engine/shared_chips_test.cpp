@@ -34,6 +34,7 @@ class Clock final : public engine::Network {
 program::Program sharing(double slowdown, std::int32_t count = 2) {
   program::Program program = ranks(count);
   add_compute(program, 1);
+  add_compute(program, 1, {}, 0, 2);
   share_chips(program, slowdown);
   return program;
 }

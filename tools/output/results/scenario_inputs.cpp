@@ -30,6 +30,7 @@ std::string_view text_of(workloads::OpPart part) {
     case workloads::OpPart::core_attention: return "core attention";
     case workloads::OpPart::latent_projection: return "latent projections";
     case workloads::OpPart::recurrence: return "recurrences";
+    case workloads::OpPart::streams: return "residual streams";
     case workloads::OpPart::mlp: return "MLP";
     case workloads::OpPart::mlp_activation: return "activation of the MLP";
     case workloads::OpPart::experts: return "experts";

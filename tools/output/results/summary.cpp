@@ -84,8 +84,8 @@ std::string pipeline_text(const scenario::Scenario& scenario, const Simulation& 
   const auto& pipeline = simulation.preparation.pipeline;
   const auto& shape = pipeline.order.shape;
   if (shape.ranks == 1) return "";
-  std::string text = "pipeline " + pipeline.order.schedule + ": " + std::to_string(shape.ranks) + " stages" +
-                     (shape.chunks > 1 ? " of " + std::to_string(shape.chunks) + " chunks" : "") + ", " +
+  std::string text = "pipeline " + schedule_text(scenario, pipeline.order) + ": " + std::to_string(shape.ranks) +
+                     " stages" + (shape.chunks > 1 ? " of " + std::to_string(shape.chunks) + " chunks" : "") + ", " +
                      std::to_string(shape.whole_microbatches()) + " microbatches" +
                      (shape.slices > 1 ? " of " + std::to_string(shape.slices) + " slices" : "") +
                      "; bubble of the worst stage " + percent(metrics.bubble_fraction_step()) + " of the step, " +
