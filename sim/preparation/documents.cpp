@@ -283,6 +283,9 @@ void check_lengths(const scenario::Scenario& scenario, const workloads::Parallel
   if (scenario.model.indexer)
     refuse(scenario, key, "an indexer scores all tokens before, whatever document they are of",
            "a model whose attention sees all keys, a window or a chunk");
+  if (scenario.model.compressed)
+    refuse(scenario, key, "compressed entries stand for tokens of several documents",
+           "a model whose attention sees all keys, a window or a chunk");
   if (scenario.pipeline.slices > 1)
     refuse(scenario, key, "slices of documents do not depend on each other as slices of a sequence do",
            "lengths without pipeline.slices");
