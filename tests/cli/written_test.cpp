@@ -22,7 +22,7 @@ TEST_P(Written, IsTheLastLine) {
   const auto& [name, words, last] = GetParam();
   write("node.yaml",
         "format: 1\nmodel: {layers: 4, d_model: 512, d_ff: 2048, heads: 8, kv_heads: 4, vocabulary: 4096}\n"
-        "cluster: h100:1\nbatch: {sequences: 32, sequence_length: 512}\n"
+        "cluster: h100:1\nparallel: {tensor: 2, data: 4}\nbatch: {sequences: 32, sequence_length: 512}\n"
         "search: {tensor: [1, 2], pipeline: [1, 2], zero: [1, 3], recompute: none, microbatches: [2, 4]}\n"
         "reliability: {failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, checkpoint: {write_bandwidth: 1 "
         "TB/s}}\n");

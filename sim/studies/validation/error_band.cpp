@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <set>
 #include <utility>
 
@@ -277,12 +280,31 @@ std::vector<ErrorBands::Coverage> ErrorBands::coverage() const {
   return made;
 }
 
+namespace {
+
+/// Of the last file that was asked for: widening the pools takes as long as a step of a few stages, and an explorer or
+/// a search asks for every step.
+std::shared_ptr<const ErrorBands> bands_of(const std::filesystem::path& file) {
+  static std::mutex one_at_a_time;
+  static std::pair<std::filesystem::path, std::filesystem::file_time_type> known;
+  static std::shared_ptr<const ErrorBands> bands;
+  const std::scoped_lock lock(one_at_a_time);
+  const std::pair now(file, std::filesystem::last_write_time(file));
+  if (!bands || known != now) {
+    bands = std::make_shared<const ErrorBands>(read_families(file));
+    known = now;
+  }
+  return bands;
+}
+
+}  // namespace
+
 std::optional<ErrorBand> error_band(const scenario::Scenario& scenario, double exposed_share) {
   const auto file = scenario::data_root() / "topologies/catalog/validated.csv";
   if (scenario.time_model != cost::TimeModel::calibrated || scenario.replay || !std::filesystem::exists(file) ||
       scenario.cluster.chips().count() > 1)
     return std::nullopt;
-  return ErrorBands(read_families(file)).of(traits_of(scenario, exposed_share));
+  return bands_of(file)->of(traits_of(scenario, exposed_share));
 }
 
 std::optional<ErrorBand> error_band(const scenario::Scenario& scenario, const Simulation& simulation) {
