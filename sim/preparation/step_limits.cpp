@@ -94,7 +94,7 @@ void refuse_endless_step(const scenario::Scenario& scenario, const program::Prog
 void refuse_endless_step(const scenario::Scenario& scenario, Seconds time) {
   if (time.value() <= scenario::longest_step_s) return;
   const auto days = [](double seconds) { return std::to_string(static_cast<std::int64_t>(seconds / 86400)) + " days"; };
-  refuse(scenario, "batch", "a step of so many tokens computes for " + days(time.value()) + " on these chips",
+  refuse(scenario, "batch", "a step of so many tokens computes for at least " + days(time.value()) + " on these chips",
          "at most " + days(scenario::longest_step_s) + ": fewer tokens, or more or faster chips");
 }
 

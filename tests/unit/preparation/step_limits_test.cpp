@@ -102,7 +102,7 @@ TEST(EndlessSteps, AreRefusedByStage) {
   EXPECT_NO_THROW(preparation::refuse_endless_step(scenario, program));
   program.ops[0].stage = 1;
   EXPECT_EQ(refused([&] { preparation::refuse_endless_step(scenario, program); }),
-            "batch: a step of so many tokens computes for 2314 days on these chips "
+            "batch: a step of so many tokens computes for at least 2314 days on these chips "
             "[at most 1157 days: fewer tokens, or more or faster chips]");
 }
 
