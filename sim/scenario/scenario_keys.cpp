@@ -124,6 +124,7 @@ const std::vector<ScenarioKey>& scenario_key_table() {
       {"communication.activation_gathers", word, {"16-bit", "8-bit"}},
       {"communication.updated_weights", word, {"at the end", "ahead"}},
       {"communication.rings", word, {"rank_order", "topology_aware"}},
+      {"communication.algorithms", map},
       {"search", map},
       {"search.tensor", integer | list},
       {"search.context", integer | list},
