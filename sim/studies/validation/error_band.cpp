@@ -6,6 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "sim/studies/validation/scatter_private.hpp"
+#include "topologies/chips/own_steps.hpp"
+
 namespace lockstep::validation {
 namespace {
 
@@ -203,17 +206,29 @@ ErrorBands::ErrorBands(std::vector<ValidatedFamily> families) : families_(std::m
   }
 }
 
-std::optional<ErrorBand> ErrorBands::of(const StepTraits& traits, std::string_view without_source) const {
-  Pool pool;
-  auto kind = PoolKind::width;
+ErrorBands::Found ErrorBands::pool_of(const StepTraits& traits, std::string_view without_source) const {
+  Found found;
   for (const auto tried : all_pool_kinds) {
-    kind = tried;
-    pool.clear();
+    found.kind = tried;
+    found.families.clear();
     for (const auto& family : families_) {
-      if (family.table != without_source && pooled(kind, family.traits, traits)) pool.push_back(&family);
+      if (family.table != without_source && pooled(tried, family.traits, traits)) found.families.push_back(&family);
     }
-    if (rows_of(pool) >= least_rows) break;
+    if (rows_of(found.families) >= least_rows) break;
   }
+  return found;
+}
+
+std::optional<Scatter> ErrorBands::scatter(const StepTraits& traits) const {
+  const auto [pool, kind] = pool_of(traits, "");
+  if (pool.empty()) return {};
+  auto scatter = scatter_of(pool);
+  scatter.pool = name_of(kind, traits);
+  return scatter;
+}
+
+std::optional<ErrorBand> ErrorBands::of(const StepTraits& traits, std::string_view without_source) const {
+  const auto [pool, kind] = pool_of(traits, without_source);
   if (pool.empty()) return {};
   ErrorBand band;
   band.kind = kind;
@@ -241,7 +256,14 @@ std::optional<ErrorBand> ErrorBands::of(const StepTraits& traits, std::string_vi
     band.widened.push_back("waits for its network for " + percents(traits.network) +
                            " of the step, measured ones up to " + percents(most_network));
   }
-  if (kind == PoolKind::any_generation) band.widened.push_back("no " + traits.generation + " was measured so");
+  const bool known = std::any_of(families_.begin(), families_.end(), [&](const ValidatedFamily& family) {
+    return family.traits.generation == traits.generation;
+  });
+  if (!known) {
+    band.widened.push_back("no step on " + traits.generation + " was ever measured");
+  } else if (kind == PoolKind::any_generation) {
+    band.widened.push_back("no " + traits.generation + " was measured so");
+  }
   if (kind == PoolKind::all) band.widened.push_back("nothing like it was measured");
   band.apart = apart_in(pool);
   band.low = std::exp(interval.low);
@@ -277,12 +299,37 @@ std::vector<ErrorBands::Coverage> ErrorBands::coverage() const {
   return made;
 }
 
+std::map<std::string, double> ErrorBands::coverage_of_tables() const {
+  std::map<std::string, double> held, rows;
+  for (const auto& family : families_) {
+    auto traits = family.traits;
+    traits.chips = 0;
+    traits.network = 0;
+    const auto without = of(traits, family.table);
+    const double each = static_cast<double>(family.rows) / static_cast<double>(family.residuals.size());
+    for (const double residual : family.residuals)
+      held[family.table] += without && without->low <= residual && residual <= without->high ? each : 0;
+    rows[family.table] += static_cast<double>(family.rows);
+  }
+  for (auto& [table, share] : held) share /= rows[table];
+  return held;
+}
+
 std::optional<ErrorBand> error_band(const scenario::Scenario& scenario, double exposed_share) {
   const auto file = scenario::data_root() / "topologies/catalog/validated.csv";
   if (scenario.time_model != cost::TimeModel::calibrated || scenario.replay || !std::filesystem::exists(file) ||
       scenario.cluster.chips().count() > 1)
     return std::nullopt;
-  return ErrorBands(read_families(file)).of(traits_of(scenario, exposed_share));
+  const auto& kernels = scenario.cluster.chip().kernels;
+  const int steps = kernels ? topologies::own_steps(*kernels) : 0;
+  const auto families = read_families(file);
+  const auto traits = traits_of(scenario, exposed_share);
+  auto band = bands_after_own_steps(families, steps).of(traits);
+  if (band && steps > 0) {
+    band->apart = ErrorBands(families).of(traits)->apart;  // of two plans of one machine, which knows itself
+    band->pool += ", each after " + std::to_string(steps) + (steps == 1 ? " step" : " steps") + " of its machine";
+  }
+  return band;
 }
 
 std::optional<ErrorBand> error_band(const scenario::Scenario& scenario, const Simulation& simulation) {
