@@ -1,28 +1,41 @@
 #include "sim/simulate.hpp"
 
+#include "sim/metrics/idle.hpp"
+#include "sim/preparation/documents.hpp"
+
 namespace lockstep {
 namespace {
 
 /// Operations of all draws together: a step with many classes of ranks is timed under fewer seeds.
 constexpr std::int64_t most_operations_of_draws = 20'000'000;
 
-std::optional<RoutingDraws> drawn(const scenario::Scenario& scenario, const SimulateOptions& options,
-                                  const Simulation& first, spdlog::logger& log) {
-  if (options.routing_draws <= 1 || !is_hashed(scenario.cluster)) return {};
+/// A cause of steps that differ: whether a scenario has it, the scenario under a seed that comes so much later, and
+/// what its draws are called while they run.
+struct Cause {
+  bool (*is_there)(const scenario::Scenario&);
+  scenario::Scenario (*under)(scenario::Scenario, std::uint64_t further);
+  std::string_view doing;
+};
+constexpr Cause hashed_paths{[](const scenario::Scenario& scenario) { return is_hashed(scenario.cluster); },
+                             with_routing_seed, "drawing paths"};
+constexpr Cause drawn_documents{draws_documents, with_other_documents, "drawing documents"};
+
+/// The step under further seeds of one cause, those of all others as they are.
+std::optional<StepDraws> drawn(const Cause& cause, const scenario::Scenario& scenario, const SimulateOptions& options,
+                               const Simulation& first, spdlog::logger& log) {
+  if (options.draws <= 1 || !cause.is_there(scenario)) return {};
   const auto operations = std::max<std::int64_t>(1, std::ssize(first.program.ops) * first.ranks.count());
-  const auto further = std::min<std::int64_t>(options.routing_draws - 1, most_operations_of_draws / operations);
+  const auto further = std::min<std::int64_t>(options.draws - 1, most_operations_of_draws / operations);
   SimulateOptions alone;
   alone.engine = options.engine == engine::EngineKind::reference ? options.engine : engine::EngineKind::max_min;
   alone.fold = options.fold;
   alone.explained = false;
   std::vector<Seconds> times{first.metrics.step_time};
   for (std::int64_t draw = 1; draw <= further; ++draw) {
-    if (options.progress)
-      options.progress("drawing paths", static_cast<double>(draw) / static_cast<double>(further + 1));
-    times.push_back(
-        simulate(with_routing_seed(scenario, static_cast<std::uint64_t>(draw)), alone, log).metrics.step_time);
+    if (options.progress) options.progress(cause.doing, static_cast<double>(draw) / static_cast<double>(further + 1));
+    times.push_back(simulate(cause.under(scenario, static_cast<std::uint64_t>(draw)), alone, log).metrics.step_time);
   }
-  return RoutingDraws(std::move(times));
+  return StepDraws(std::move(times));
 }
 
 }  // namespace
@@ -46,7 +59,8 @@ Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& o
   timing.most_operations = options.most_operations;
   auto timed = timed_step(scenario, prepared, prepared.model.layers, building, timing, log);  // step graph to timeline
   auto simulation = measured(scenario, std::move(prepared), std::move(timed), options.explained);
-  simulation.routing_draws = drawn(scenario, options, simulation, log);
+  simulation.routing_draws = drawn(hashed_paths, scenario, options, simulation, log);
+  simulation.document_draws = drawn(drawn_documents, scenario, options, simulation, log);
   tell("done", 1);
   return simulation;
 }
@@ -67,6 +81,7 @@ Simulation measured(const scenario::Scenario& scenario, preparation::Preparation
           std::move(metrics),
           rank,
           std::move(folded.link_members),
+          {},
           {},
           {}};
 }
@@ -133,31 +148,28 @@ metrics::Metrics measure_step(const scenario::Scenario& scenario, const preparat
   metrics.peak = mean_peak(scenario, *preparation.machine.cluster);
   if (!scenario.replay) {
     metrics.parameters = count_parameters(scenario.model).total();
-    metrics.model_flops = model_flops(scenario.model, scenario.batch.sequences, scenario.batch.sequence_length,
-                                      scenario.training.causal_attention);
+    metrics.model_flops = draws_documents(scenario)
+                              ? preparation::flops_of_documents(scenario)
+                              : model_flops(scenario.model, scenario.batch.sequences, scenario.batch.sequence_length,
+                                            scenario.training.causal_attention);
   }
   return metrics;
 }
 
 namespace {
 
-/// All that the pieces of a long step's ranks tell; they fill as much memory as the step's timeline.
+/// All that the pieces of the ranks' time tell.
 void measure_pieces(const preparation::PreparedStep& preparation, const program::Program& program,
                     const timeline::Timeline& timeline, bool explained, metrics::Metrics& metrics) {
-  std::vector<metrics::RankPieces> lanes;
-  for (const auto lane : metrics::last_rank_of_stages(program, timeline)) lanes.emplace_back(program, timeline, lane);
-  auto idle = metrics::idle_of(preparation.step, preparation.pipeline, program, timeline, lanes);
-  for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
-    const auto& lane = lanes[stage];
-    metrics.stages.push_back({static_cast<std::int32_t>(stage),
-                              lane.rank,
-                              metrics::breakdown_of(timeline, lane),
-                              std::move(idle[stage]),
-                              {}});
-  }
-  if (explained)
-    metrics.communication = metrics::communication_of(preparation.step, program, timeline,
-                                                      lanes[position_of(program.stage_of_rank[metrics.critical_rank])]);
+  const auto critical_stage = program.stage_of_rank[metrics.critical_rank];
+  const auto measure_lane_of_stage = [&](const metrics::RankPieces& lane, const metrics::IdleTime& idle) {
+    const auto stage = static_cast<std::int32_t>(metrics.stages.size());
+    metrics.stages.push_back({stage, lane.rank, metrics::breakdown_of(timeline, lane), idle, {}});
+    if (explained && stage == critical_stage)
+      metrics.communication = metrics::communication_of(preparation.step, program, timeline, lane);
+  };
+  metrics::for_each_idle(preparation.step, preparation.pipeline, program, timeline,
+                         metrics::last_rank_of_stages(program, timeline), measure_lane_of_stage);
 }
 
 }  // namespace

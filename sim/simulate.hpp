@@ -11,8 +11,8 @@
 #include "sim/preparation/known_machines.hpp"
 #include "sim/preparation/preparation.hpp"
 #include "sim/program/fold.hpp"
-#include "sim/routing_draws.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/step_draws.hpp"
 #include "sim/timing/timed_step.hpp"
 
 namespace lockstep {
@@ -29,7 +29,8 @@ struct Simulation {
   topologies::RankId rank = 0;                  ///< whose breakdown, communication and memory `metrics` holds
   program::LinkClasses link_members;            ///< which links of the cluster each link of `program` stands for
   std::vector<metrics::Elasticity> elasticity;  ///< the strongest first; empty if not asked for (studies/sensitivity)
-  std::optional<RoutingDraws> routing_draws;    ///< where asked for and a network of the cluster hashes
+  std::optional<StepDraws> routing_draws;       ///< where asked for and a network of the cluster hashes
+  std::optional<StepDraws> document_draws;      ///< where asked for and documents are drawn
 };
 
 struct SimulateOptions {
@@ -38,13 +39,13 @@ struct SimulateOptions {
   std::function<void(std::string_view stage, double fraction)> progress;  ///< may be empty
   bool record_phases = false;                                             ///< for link loads
   std::int64_t most_operations = 0;                                       ///< as timing::TimingOptions
-  int routing_draws = 1;  ///< seeds of hashed networks to time the step under; 1: the scenario's alone
+  int draws = 1;  ///< seeds of each thing that is drawn to time the step under; 1: the scenario's alone
   bool explained =
       true;  ///< false: without critical path and communication by axis, for who asks how long and how much
 };
 
 /// What commands that show one step draw: enough to see the spread, and cheap beside the page that shows it.
-inline constexpr int usual_routing_draws = 16;
+inline constexpr int usual_draws = 16;
 
 /// Scenario -> ... -> Program -> Timeline -> Metrics.
 [[nodiscard]] Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options,

@@ -51,31 +51,33 @@ int main(int argc, char** argv) {
                                        "lockstep");
   line.version("lockstep " LOCKSTEP_VERSION);
   line.program().footer(
-      "Examples:\n  lockstep run scenarios/llama3-70b-v5p.yaml --out out/llama3-70b\n"
+      "Examples:\n  lockstep plan llama-3-70b --cluster h100:8 --batch-tokens 4M --sequence-length 8192\n"
+      "  lockstep run scenarios/llama3-70b-v5p.yaml --out out/llama3-70b\n"
       "  lockstep collective all_gather --cluster tpu-v5p:4x4x4 --group x --bytes 1MiB..1GiB\n"
       "Each command has its own --help.");
   line.flag(
       "-v,--verbose", [&] { log.set_level(spdlog::level::debug); }, "log the stages of the work to stderr");
   lockstep::commands::add_run(line, log);
-  lockstep::commands::add_check(line, log);
-  lockstep::commands::add_collective(line, log);
-  lockstep::commands::add_compare(line, log);
-  lockstep::commands::add_cost(line, log);
-  lockstep::commands::add_explore(line, log);
-  lockstep::commands::add_faults(line, log);
-  lockstep::commands::add_goodput(line, log);
-  lockstep::commands::add_import(line);
-  lockstep::commands::add_replay(line, log);
-  lockstep::commands::add_roofline(line, log);
-  lockstep::commands::add_schedule(line);
-  lockstep::commands::add_model(line);
   lockstep::commands::add_plan(line, log);
+  lockstep::commands::add_explore(line, log);
+  lockstep::commands::add_compare(line, log);
   lockstep::commands::add_sweep(line, log);
   lockstep::commands::add_merge(line);
-  lockstep::commands::add_validate(line, log);
-  lockstep::commands::add_calibrate(line, log);
+  lockstep::commands::add_check(line, log);
   lockstep::commands::add_init(line, log);
   lockstep::commands::add_list(line);
+  lockstep::commands::add_model(line);
+  lockstep::commands::add_goodput(line, log);
+  lockstep::commands::add_cost(line, log);
+  lockstep::commands::add_collective(line, log);
+  lockstep::commands::add_faults(line, log);
+  lockstep::commands::add_jobs(line, log);
+  lockstep::commands::add_roofline(line, log);
+  lockstep::commands::add_schedule(line);
+  lockstep::commands::add_import(line);
+  lockstep::commands::add_replay(line, log);
+  lockstep::commands::add_validate(line, log);
+  lockstep::commands::add_calibrate(line, log);
   lockstep::commands::add_schema(line);
   lockstep::commands::add_completion(line);
   lockstep::commands::add_manual(line, LOCKSTEP_VERSION);

@@ -12,6 +12,8 @@ namespace lockstep::collectives::network {
 [[nodiscard]] const CollectiveAlgorithm& tree();
 [[nodiscard]] const CollectiveAlgorithm& direct();
 [[nodiscard]] const CollectiveAlgorithm& in_network();
+/// Of tokens alone: it is none of collective_algorithms(), and taken where a dispatcher asks for it.
+[[nodiscard]] const CollectiveAlgorithm& forwarded_all_to_all();
 
 /// About two million links on the routes of a direct exchange's pairs; beyond, in all groups together, they are counted
 /// by switch where that is possible.

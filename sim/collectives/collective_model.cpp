@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/collectives/algorithms.hpp"
 #include "sim/core/errors.hpp"
 
 namespace lockstep::collectives {
@@ -12,6 +13,7 @@ const CollectiveAlgorithm& algorithm_named(std::string_view name) {
   for (const auto* algorithm : collective_algorithms()) {
     if (algorithm->name() == name) return *algorithm;
   }
+  if (const auto& tokens = network::forwarded_all_to_all(); tokens.name() == name) return tokens;
   throw InternalError("there is no collective algorithm " + std::string(name));
 }
 

@@ -272,6 +272,15 @@ const Communicator& GroupNetwork::communicator(const CollectiveAlgorithm& algori
   return connected(algorithm).communicator;
 }
 
+namespace {
+
+bool is_of_tokens(workloads::CollectiveKind kind, workloads::TokenCopies copies) {
+  return kind == workloads::CollectiveKind::all_to_all &&
+         (copies.each > 1 || copies.path != workloads::TokenPath::cheapest);
+}
+
+}  // namespace
+
 std::vector<Phase> CollectiveAlgorithm::plan_tokens(Bytes full_size, workloads::TokenCopies /*copies*/,
                                                     const topologies::Cluster& cluster, const GroupStructure& groups,
                                                     const topologies::Protocol& protocol) const {
@@ -281,7 +290,7 @@ std::vector<Phase> CollectiveAlgorithm::plan_tokens(Bytes full_size, workloads::
 CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algorithm, workloads::CollectiveKind kind,
                                                  Bytes full_size, workloads::TokenCopies copies) const {
   const auto planned = [&](const topologies::Protocol& protocol) {
-    return kind == workloads::CollectiveKind::all_to_all && copies.each > 1
+    return is_of_tokens(kind, copies) && copies.path != workloads::TokenPath::each_expert
                ? algorithm.plan_tokens(full_size, copies, *cluster_, structure_, protocol)
                : algorithm.plan(kind, full_size, *cluster_, structure_, protocol);
   };
@@ -327,11 +336,19 @@ std::vector<CollectiveChoice> GroupNetwork::choices(workloads::CollectiveKind ki
 }
 
 std::vector<const CollectiveAlgorithm*> GroupNetwork::candidates(workloads::CollectiveKind kind,
-                                                                 std::string_view forced) const {
+                                                                 std::string_view forced,
+                                                                 workloads::TokenCopies copies) const {
+  using workloads::TokenPath;
+  const bool of_tokens = is_of_tokens(kind, copies);
+  if (of_tokens && copies.path == TokenPath::forwarded) {
+    const auto& forwarded = network::forwarded_all_to_all();
+    if (forwarded.serves(kind, *cluster_, structure_)) return {&forwarded};
+  }
   std::vector<const CollectiveAlgorithm*> able, of_the_library;
   for (const auto* algorithm : collective_algorithms()) {
     if (!algorithm->serves(kind, *cluster_, structure_)) continue;
     if (algorithm->name() == forced) return {algorithm};
+    if (of_tokens && copies.path == TokenPath::each_expert && algorithm == &network::direct()) return {algorithm};
     able.push_back(algorithm);
     if (offered(*algorithm)) of_the_library.push_back(algorithm);
   }
@@ -346,7 +363,7 @@ CollectiveChoice GroupNetwork::choose(workloads::CollectiveKind kind, Bytes full
                                       workloads::TokenCopies copies) const {
   CollectiveChoice best;
   if (structure_.members == 1) return best;
-  for (const auto* algorithm : candidates(kind, forced)) {
+  for (const auto* algorithm : candidates(kind, forced, copies)) {
     auto choice = cheapest_protocol(*algorithm, kind, full_size, copies);
     if (best.algorithm == nullptr || choice.cost < best.cost) best = std::move(choice);
   }
@@ -357,7 +374,7 @@ Seconds GroupNetwork::cost(workloads::CollectiveKind kind, Bytes full_size, std:
                            workloads::TokenCopies copies) const {
   if (structure_.members == 1) return Seconds(0);
   std::optional<Seconds> least;
-  for (const auto* algorithm : candidates(kind, forced)) {
+  for (const auto* algorithm : candidates(kind, forced, copies)) {
     const auto known = algorithm->closed_form(kind, full_size, structure_);
     const auto cost = known ? *known : cheapest_protocol(*algorithm, kind, full_size, copies).cost;
     if (!least || cost < *least) least = cost;

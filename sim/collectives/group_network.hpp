@@ -133,7 +133,8 @@ class GroupNetwork {
   [[nodiscard]] bool offered(const CollectiveAlgorithm& algorithm) const;
   /// The algorithms among which `choose` takes the cheapest.
   [[nodiscard]] std::vector<const CollectiveAlgorithm*> candidates(workloads::CollectiveKind kind,
-                                                                   std::string_view forced) const;
+                                                                   std::string_view forced,
+                                                                   workloads::TokenCopies copies) const;
   void make_groups() const;
   void add_lanes_by_axis() const;
   [[nodiscard]] CollectiveChoice cheapest_protocol(const CollectiveAlgorithm& algorithm, workloads::CollectiveKind kind,

@@ -1,5 +1,7 @@
 // Why ranks of a pipeline wait: own communication by axis, the ends of the step, and in between what the chain of
 // operations that a rank waits for was doing on other ranks.
+#include "sim/metrics/idle.hpp"
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -189,18 +191,21 @@ class Waiting {
 std::vector<IdleTime> idle_of(const workloads::StepGraph& step, const workloads::StepPipeline& pipeline,
                               const program::Program& program, const timeline::Timeline& timeline,
                               const std::vector<std::int32_t>& ranks) {
-  std::vector<RankPieces> pieces;
-  for (const auto rank : ranks) pieces.emplace_back(program, timeline, rank);
-  return idle_of(step, pipeline, program, timeline, pieces);
+  std::vector<IdleTime> result;
+  for_each_idle(step, pipeline, program, timeline, ranks,
+                [&](const RankPieces&, const IdleTime& idle) { result.push_back(idle); });
+  return result;
 }
 
-std::vector<IdleTime> idle_of(const workloads::StepGraph& step, const workloads::StepPipeline& pipeline,
-                              const program::Program& program, const timeline::Timeline& timeline,
-                              const std::vector<RankPieces>& ranks) {
+void for_each_idle(const workloads::StepGraph& step, const workloads::StepPipeline& pipeline,
+                   const program::Program& program, const timeline::Timeline& timeline,
+                   const std::vector<std::int32_t>& ranks,
+                   const std::function<void(const RankPieces&, const IdleTime&)>& visit) {
   Waiting waiting(step, pipeline, program, timeline);
-  std::vector<IdleTime> result;
-  for (const auto& rank : ranks) result.push_back(waiting.of(rank));
-  return result;
+  for (const auto rank : ranks) {
+    const RankPieces pieces(program, timeline, rank);
+    visit(pieces, waiting.of(pieces));
+  }
 }
 
 std::vector<std::int32_t> last_rank_of_stages(const program::Program& program, const timeline::Timeline& timeline) {

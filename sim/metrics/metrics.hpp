@@ -95,9 +95,6 @@ struct Metrics {
 [[nodiscard]] std::vector<IdleTime> idle_of(const workloads::StepGraph& step, const workloads::StepPipeline& pipeline,
                                             const program::Program& program, const timeline::Timeline& timeline,
                                             const std::vector<std::int32_t>& ranks);
-[[nodiscard]] std::vector<IdleTime> idle_of(const workloads::StepGraph& step, const workloads::StepPipeline& pipeline,
-                                            const program::Program& program, const timeline::Timeline& timeline,
-                                            const std::vector<RankPieces>& ranks);
 /// For every stage the rank that ends last, the lowest-numbered of those.
 [[nodiscard]] std::vector<std::int32_t> last_rank_of_stages(const program::Program& program,
                                                             const timeline::Timeline& timeline);

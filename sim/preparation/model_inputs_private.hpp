@@ -36,14 +36,14 @@ inline auto fields(const scenario::RoutingSpec& of) {
   return std::tie(capacity_factor, variation, loads, seed);
 }
 inline auto fields(const workloads::DerivePolicy& of) {
-  const auto& [activation_element, weight_element, gradient_element, causal, earlier_tokens, regather_weights,
-               share_activation_gathers, collective_matmul, context_attention, balanced_context, recompute,
-               token_copies, counted_slots, one_hot_slots, kept, kept_attention, loss_element, dispatch_element,
-               operand_element, accumulates, elementwise_traffic] = of;
-  return std::tie(activation_element, weight_element, gradient_element, causal, earlier_tokens, regather_weights,
-                  share_activation_gathers, collective_matmul, context_attention, balanced_context, recompute,
-                  token_copies, counted_slots, one_hot_slots, kept, kept_attention, loss_element, dispatch_element,
-                  operand_element, accumulates, elementwise_traffic);
+  const auto& [activation_element, weight_element, gradient_element, causal, earlier_tokens, sharing_slices,
+               regather_weights, share_activation_gathers, collective_matmul, context_attention, balanced_context,
+               recompute, token_copies, counted_slots, one_hot_slots, rows_multiple, counts_wait, kept, kept_attention,
+               loss_element, dispatch_element, operand_element, accumulates, elementwise_traffic] = of;
+  return std::tie(activation_element, weight_element, gradient_element, causal, earlier_tokens, sharing_slices,
+                  regather_weights, share_activation_gathers, collective_matmul, context_attention, balanced_context,
+                  recompute, token_copies, counted_slots, one_hot_slots, rows_multiple, counts_wait, kept,
+                  kept_attention, loss_element, dispatch_element, operand_element, accumulates, elementwise_traffic);
 }
 
 inline auto fields(const workloads::MuonSpec& of) {
@@ -66,6 +66,7 @@ struct ModelInputs {
         batch(scenario.batch),
         slices(scenario.pipeline.slices),
         equal_work(scenario.pipeline.equal_work),
+        delay_weight_gradients(scenario.step.delay_weight_gradients),
         training(scenario.training),
         routing(scenario.routing),
         derive(scenario.derive),
@@ -80,6 +81,7 @@ struct ModelInputs {
   scenario::BatchSpec batch;
   std::int32_t slices;
   bool equal_work;
+  bool delay_weight_gradients;
   scenario::TrainingSpec training;
   scenario::RoutingSpec routing;
   workloads::DerivePolicy derive;
@@ -90,8 +92,9 @@ struct ModelInputs {
     const auto equal = [](const auto& one, const auto& other) { return fields(one) == fields(other); };
     return a.model == b.model && equal(a.blocks, b.blocks) && equal(a.parallel, b.parallel) && equal(a.plan, b.plan) &&
            equal(a.batch, b.batch) && a.slices == b.slices && a.equal_work == b.equal_work &&
-           equal(a.training, b.training) && equal(a.routing, b.routing) && equal(a.derive, b.derive) &&
-           equal(a.optimizer, b.optimizer) && a.axes == b.axes;
+           a.delay_weight_gradients == b.delay_weight_gradients && equal(a.training, b.training) &&
+           equal(a.routing, b.routing) && equal(a.derive, b.derive) && equal(a.optimizer, b.optimizer) &&
+           a.axes == b.axes;
   }
 };
 

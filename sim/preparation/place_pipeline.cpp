@@ -81,15 +81,20 @@ std::vector<bool> are_layers(const ShardedModel& model) {
   return is_layer;
 }
 
-/// The kind of each layer of the model where each stage recomputes its first so many: these are of the kinds that do
-/// so, which stand in the second half of the model's.
+/// The kind of each layer of the model where each chunk of it recomputes its first so many: these are of the kinds that
+/// do so, which stand in the second half of the model's.
 KindsInOrder kinds_of(const scenario::Scenario& scenario, const ShardedModel& model, const FirstBlocks& first_block) {
   auto kinds = model.order;
-  const auto wanted = scenario.training.recompute_layers;
+  const auto& wanted = scenario.training.recompute_layers;
   if (!wanted) return kinds;
+  const auto chunks = static_cast<std::size_t>(first_block.count()) - 1;
+  if (wanted->size() > 1 && wanted->size() != chunks)
+    refuse(scenario, "training.recompute.layers",
+           std::to_string(wanted->size()) + " numbers for " + std::to_string(chunks) + " stages of the model",
+           "one for all, or one for each");
   const auto keeping = model.layers.count() / 2;
   for (workloads::VirtualStageId stage = 0; stage + 1 < first_block.count(); ++stage) {
-    auto left = *wanted;
+    auto left = wanted->size() == 1 ? wanted->front() : (*wanted)[position_of(stage)];
     for (int block = first_block[stage]; block < first_block[stage + 1] && left > 0; ++block) {
       if (!model.layers[model.order[block]].is_layer) continue;
       kinds[block] += keeping;

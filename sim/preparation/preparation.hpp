@@ -36,6 +36,7 @@ struct ShardedModel {
                ///< if sequences are cut, first all kinds of the first slice, then all of the second, ...
   Indexed<workloads::BlockId, workloads::KindId> order;
   std::int64_t expert_ranks = 1;  ///< that share out the experts of a layer
+  workloads::Parallel parallel;   ///< with the sizes of the mesh's axes
 };
 
 /// What a scenario's step runs on, what it runs, and in what order.

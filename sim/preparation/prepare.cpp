@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "sim/preparation/background.hpp"
+#include "sim/preparation/documents.hpp"
+#include "sim/preparation/expected_places.hpp"
 #include "sim/preparation/known_machines.hpp"
 #include "sim/preparation/placement_cost.hpp"
 #include "sim/preparation/preparing_private.hpp"
@@ -84,7 +86,8 @@ void check_perturbations(const scenario::Scenario& scenario, const topologies::C
   for (std::size_t i = 0; i < scenario.perturbations.size(); ++i) {
     const auto key = "perturbations[" + std::to_string(i) + "]";
     const auto why = why_not(scenario.perturbations[i], cluster);
-    if (!why.empty()) problems.add({scenario.where(key), key, why, "a chip or link of the cluster"});
+    if (!why.empty())
+      problems.add({scenario.where(key), key, why, expected_places(scenario.perturbations[i], cluster)});
   }
   problems.throw_if_any();
 }
@@ -131,6 +134,7 @@ workloads::StepOptions step_options(const scenario::Scenario& scenario, const Sh
                            model.expert_ranks};
     options.expert_load.counted = counted_loads(scenario, model);
   }
+  if (!scenario.lengths.documents.empty()) options.sequence_load = sequence_load(scenario, model.parallel);
   auto& offload = options.offload;
   if (!offload.optimizer && offload.activation_layers == 0) return options;
   for (const auto& chip : scenario.cluster.chips()) {
@@ -150,6 +154,7 @@ Preparation prepare(const scenario::Scenario& scenario, KnownMachines& known) {
   try {
     auto [machine, model] =
         all_placed(scenario) ? placed_as_requested(scenario, cluster, known) : placed_by_cost(scenario, cluster, known);
+    check_lengths(scenario, model.parallel);
     check_size(scenario, model);
     auto pipeline = place_pipeline(scenario, machine, model);
     return {std::move(machine), std::move(model), std::move(pipeline)};

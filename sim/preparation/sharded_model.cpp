@@ -10,6 +10,7 @@
 #include "workloads/sharded_layers/matrix_owners.hpp"
 #include "workloads/sharded_layers/optimizer.hpp"
 #include "workloads/sharding/bounded_elements.hpp"
+#include "workloads/step/delayed_weights.hpp"
 
 namespace lockstep::preparation {
 namespace {
@@ -95,10 +96,12 @@ void check_parallel(const scenario::Scenario& scenario, const workloads::Paralle
   if (parallel.context > 1 && !model.attention) {
     refuse(scenario, "parallel.context", "the model has no sequence", "1, or a model with attention");
   }
-  if (parallel.context > 1 && model.indexer &&
+  if (parallel.context > 1 && (model.indexer || model.compressed) &&
       scenario.derive.context_attention != workloads::ContextAttention::all_gather) {
-    refuse(scenario, "parallel.context_attention", "tokens that an indexer chooses may lie on any rank",
-           "all_gather, which brings all latents to every rank");
+    refuse(scenario, "parallel.context_attention",
+           model.compressed ? "compressed entries of all tokens before are seen on every rank"
+                            : "tokens that an indexer chooses may lie on any rank",
+           "all_gather, which brings all " + std::string(model.compressed ? "entries" : "latents") + " to every rank");
   }
   const bool pieces = scenario.derive.causal && scenario.derive.balanced_context &&
                       scenario.derive.context_attention != workloads::ContextAttention::all_to_all;
@@ -208,6 +211,7 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
   }
   if (scenario.training.flat_zero_shards) sizes.flat_axes = {"data", "fsdp", "context", "expert"};
   model.expert_ranks = ranks_of_experts(parallel);
+  model.parallel = parallel;
   check_kept_operations(scenario, blocks);
   check_slices(scenario, parallel, blocks);
   try {
@@ -219,7 +223,10 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
     const auto derive_kinds = [&](workloads::DerivePolicy policy) {
       policy.accumulates = scenario.batch.microbatches * scenario.pipeline.slices > 1;
       if (const auto& experts = scenario.model.experts) {
-        policy.token_copies = {experts->per_token, experts->groups, experts->groups_per_token};
+        auto& copies = policy.token_copies;  // the dispatcher is there
+        copies.each = experts->per_token;
+        copies.groups = experts->groups;
+        copies.groups_per_token = experts->groups_per_token;
       }
       for (const workloads::KindId kind : blocks.kinds.ids()) {
         const auto& block = blocks.kinds[kind];
@@ -237,8 +244,10 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
         if (low) cast_operands(derived, block, bytes_of_a_cast(precision));
         if (scenario.training.matrix_owners) give_matrices_to_owners(derived);
         const double stored = low ? operand_bytes(precision) : 0;
-        if (scenario.training.low_precision_gather) gather_quantised_weights(derived, block, stored);
+        if (scenario.training.low_precision_gather)
+          gather_quantised_weights(derived, block, stored, precision != topologies::Precision::mxfp8);
         keep_quantised_weights(derived, block, scenario.training.low_precision_copies, stored);
+        if (scenario.step.delay_weight_gradients) delay_weight_gradients(derived);
         model.layers.push_back(std::move(derived));
       }
     };
@@ -251,6 +260,8 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
       derive_kinds(scenario.derive);
     } else {
       auto policy = scenario.derive;
+      const auto is_pipeline = [](const auto& request) { return request.name == "pipeline" && request.size > 1; };
+      if (std::none_of(requests.begin(), requests.end(), is_pipeline)) policy.sharing_slices = 0;
       for (const auto length : lengths_of_slices(scenario, parallel.tensor)) {
         sizes.dims = sizes_of(scenario.model, scenario.batch.sequences / scenario.batch.microbatches, length,
                               scenario.routing.capacity_factor.value_or(1.0))

@@ -45,7 +45,7 @@ void check_slices(const scenario::Scenario& scenario, const workloads::Parallel&
   for (const auto& block : blocks.kinds) {
     for (const auto& op : block.ops) {
       using enum workloads::BlockOp::Kind;
-      if (op.kind == scan || op.kind == index || op.kind == sparse_attention)
+      if (op.kind == scan || op.kind == index || op.kind == sparse_attention || op.kind == compressed_attention)
         no(slices, "'" + op.name + "' of the model would have to pass a state from slice to slice",
            "layers with attention to all keys, a window or a chunk");
     }
@@ -54,6 +54,8 @@ void check_slices(const scenario::Scenario& scenario, const workloads::Parallel&
   if (recompute.any() && recompute != workloads::Recompute{false, {workloads::OpPart::core_attention}})
     no("training.recompute", "keys and values stay for later slices, so their layer cannot be recomputed as a whole",
        "none or selective");
+  if (recompute.any() && scenario.derive.sharing_slices > 0)
+    no("training.recompute", "what other stages compute of a slice's attention is kept", "none");
   if (scenario.derive.kept_attention)
     no(slices, "keys and values stay for later slices as they are", "attention kept in 16 bits");
   if (scenario.step.offload.activation_layers > 0)

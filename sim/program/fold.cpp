@@ -28,6 +28,7 @@ class Quotient {
     auto& program = result_.program;
     program.streams = whole_.streams;
     program.shared_slowdown = whole_.shared_slowdown;
+    program.dispatch_slowdown = whole_.dispatch_slowdown;
     program.ops = std::move(whole_.ops);
     return std::move(result_);
   }

@@ -129,6 +129,8 @@ class Lowering {
       given(vertex, op);
     } else if (vertex.other_stage >= 0) {
       transfer(vertex, op);
+    } else if (vertex->axes.front() == pipeline_axis && !both_ways(vertex)) {
+      hand_over(vertex, op);
     } else {
       collective(vertex, op);
     }
@@ -183,6 +185,16 @@ class Lowering {
     op.communicator = alone(vertex.stage);
     op.phases = {{*vertex->given_time, {}}};
     op.closed_form = *vertex->given_time;
+  }
+
+  /// What one stage hands to another inside a pass: as long as all of them take to send it to the next, without
+  /// contention.
+  void hand_over(const workloads::StepOp& vertex, ProgramOp& op) {
+    op.kind = ProgramOp::Kind::collective;
+    op.streams = {stream(pipeline_axis + " exchange")};
+    op.communicator = alone(vertex.stage);
+    op.closed_form = collectives_.cost(vertex->collective, {pipeline_axis}, vertex->full_size);
+    op.phases = {{op.closed_form, {}}};
   }
 
   void collective(const workloads::StepOp& vertex, ProgramOp& op) {

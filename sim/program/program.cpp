@@ -51,7 +51,7 @@ std::string describe(const ProgramOp& op, const Program& program) {
     for (std::size_t i = 0; i < std::min(op.phases.size(), shown); ++i) text += " " + describe(op.phases[i]);
     if (op.phases.size() > shown) text += " ... " + std::to_string(op.phases.size() - shown) + " more";
   }
-  if (op.shares_chip) text += " shares chip";
+  if (op.shares_chip) text += op.dispatches ? " dispatches" : " shares chip";
   return text + " vertex " + std::to_string(op.vertex) + " priority " + std::to_string(op.priority) + " streams " +
          list(op.streams) + " after " + list({op.predecessors.data(), op.predecessors.size()});
 }
@@ -84,6 +84,10 @@ struct Checker {
     require(!program.shared_slowdown.empty(), "shared_slowdown", "there is none");
     for (const double slowdown : program.shared_slowdown)
       require(std::isfinite(slowdown) && slowdown >= 1, "shared_slowdown", "is not a finite number from 1 up");
+    require(program.dispatch_slowdown.empty() || program.dispatch_slowdown.size() == program.shared_slowdown.size(),
+            "dispatch_slowdown", "not one for each kind of chip");
+    for (const double slowdown : program.dispatch_slowdown)
+      require(std::isfinite(slowdown) && slowdown >= 1, "dispatch_slowdown", "is not a finite number from 1 up");
     require(program.chip_of_rank.empty() || program.chip_of_rank.size() == program.stage_of_rank.size(), "chip_of_rank",
             "not one entry per rank");
     for (const auto chip : program.chip_of_rank)
@@ -121,6 +125,7 @@ struct Checker {
   void check_op(ProgramOpId position) const {
     const ProgramOp& op = program.ops[position];
     const Operation where{position};
+    require(!op.dispatches || !program.dispatch_slowdown.empty(), where, "dispatches, but dispatch_slowdown is empty");
     require(!op.streams.empty(), where, "occupies no stream");
     for (std::size_t i = 0; i < op.streams.size(); ++i) {
       require(program.streams.contains(op.streams[i]), where, "a stream does not exist");

@@ -33,6 +33,7 @@ struct ProgramOp {
   enum class Kind : std::uint8_t { compute, collective };
   Kind kind = Kind::compute;
   bool shares_chip = false;  ///< this compute slows down while a collective with shares_chip is under way on its rank
+  bool dispatches = false;   ///< collective that shares its chip: as Program::dispatch_slowdown says
   std::int32_t vertex = 0;   ///< the StepGraph operation it came from
   SharedList<StreamId> streams;  ///< streams it occupies, all at once
   std::int32_t priority = 0;     ///< lower goes first; ties go by position in Program::ops
@@ -54,6 +55,9 @@ struct Program {
   Indexed<topologies::RankId, topologies::ChipKindId> chip_of_rank;  ///< empty: chips are of one kind
   /// By kind of chip: the factor by which compute takes longer while it shares its chip.
   Indexed<topologies::ChipKindId, double> shared_slowdown{1.0};
+  /// The same beside the transfers of a dispatcher of tokens, which hold multiprocessors of their own number; empty:
+  /// none does. Beside both kinds the larger factor holds.
+  Indexed<topologies::ChipKindId, double> dispatch_slowdown = {};
   Indexed<topologies::LinkId, BytesPerSecond> links;  ///< capacity, one way
   Indexed<CommunicatorId, collectives::Communicator> communicators;
   Indexed<ProgramOpId, ProgramOp> ops;  ///< in a topological order

@@ -144,14 +144,17 @@ class Refinement {
     for (std::size_t i = 0; i < links_.size(); ++i) {
       if (!slack_[i]) mixed_links[i] = mix(links_[i]);
     }
+    RankColours mixed_ranks(ranks_);  // a rank is a member of many groups, a group has many members
+    for (auto& colour : mixed_ranks) colour = mix(colour);
     std::size_t g = 0;
     std::size_t f = 0;
     for (std::size_t c = 0; c < program_.communicators.size(); ++c) {
       for (const auto& group : program_.communicators[c].groups) {
         Colour members = 0;
+        const auto of_group = groups_[g], in_group = join(c, of_group);
         for (const auto rank : group.members) {
-          members += mix(ranks_[rank]);
-          on_rank[rank] += join(c, groups_[g]);
+          members += mixed_ranks[rank];
+          on_rank[rank] += in_group;
         }
         Colour carried = 0;
         for (const auto& flow : group.flows) {
@@ -162,10 +165,10 @@ class Refinement {
             on_link[link] += mixed;
           }
           carried += mixed;
-          new_flows[f] = join(join(flows_[f], groups_[g]), crossed);
+          new_flows[f] = join(join(flows_[f], of_group), crossed);
           ++f;
         }
-        new_groups[g] = join(join(groups_[g], members), carried);
+        new_groups[g] = join(join(of_group, members), carried);
         ++g;
       }
     }

@@ -19,11 +19,15 @@ void add_kind(Program program, const workloads::StepGraph& step, const cost::Com
     if (op.kind == ProgramOp::Kind::compute && !work.given_time) op.duration = cost::operation_time(rates, work);
   }
   program.shared_slowdown = {1.0};
+  program.dispatch_slowdown.clear();
   if (rates.kernels) share_chip(program, step, rates.kernels->chip);
   whole.shared_slowdown.push_back(program.shared_slowdown.front());
+  const auto& dispatch = program.dispatch_slowdown;
+  whole.dispatch_slowdown.push_back(dispatch.empty() ? program.shared_slowdown.front() : dispatch.front());
   for (const ProgramOpId id : program.ops.ids()) {
     const ProgramOp& op = program.ops[id];
     whole.ops[id].shares_chip = whole.ops[id].shares_chip || op.shares_chip;
+    whole.ops[id].dispatches = whole.ops[id].dispatches || op.dispatches;
     if (op.kind == ProgramOp::Kind::compute) made[id].push_back({op.duration, op.launched});
   }
 }
@@ -41,6 +45,7 @@ void put_on_chips(Program& program, const workloads::StepGraph& step, const topo
 void set_times_on_chips(Program& program, const workloads::StepGraph& step, const RatesOfChips& rates) {
   const Program of_first = program;
   program.shared_slowdown.clear();
+  program.dispatch_slowdown.clear();
   ComputeOnChips made(program.ops.size());
   for (const auto& of_kind : rates) add_kind(of_first, step, of_kind, made, program);
   std::vector<OnChip> last;

@@ -6,20 +6,37 @@
 #include "sim/cost/kernel_time.hpp"
 
 namespace lockstep::program {
+namespace {
+
+double without(const topologies::ChipKernels& chip, int held) {
+  return chip.units > 0 ? static_cast<double>(chip.units) / (chip.units - held) : 1;
+}
+
+}  // namespace
 
 double overlap_slowdown(const topologies::ChipKernels& chip) {
-  const double units = chip.units > 0 ? static_cast<double>(chip.units) / (chip.units - chip.communication_units) : 1;
-  return std::max(units, 1 / (1 - chip.communication_memory));
+  return std::max(without(chip, chip.communication_units), 1 / (1 - chip.communication_memory));
+}
+
+double dispatch_slowdown(const topologies::ChipKernels& chip, std::int32_t multiprocessors) {
+  return without(chip, std::min(multiprocessors, chip.units - 1));
 }
 
 void share_chip(Program& program, const workloads::StepGraph& step, const topologies::ChipKernels& chip) {
   program.shared_slowdown = {overlap_slowdown(chip)};
-  const bool interferes = program.shared_slowdown.front() > 1;
+  program.dispatch_slowdown.clear();
+  const auto held_by = [&](const ProgramOp& op) { return step.op(op.vertex)->copies.multiprocessors; };
+  const auto dispatch = std::find_if(program.ops.begin(), program.ops.end(), [&](const auto& op) {
+    return chip.units > 0 && held_by(op) >= 0;
+  });  // all of a step hold the same number
+  if (dispatch != program.ops.end()) program.dispatch_slowdown = {dispatch_slowdown(chip, held_by(*dispatch))};
+  const bool interferes = program.shared_slowdown.front() > 1 || !program.dispatch_slowdown.empty();
   std::map<std::int32_t, int> launched;  // by stage: kernels so far
   for (auto& op : program.ops) {
     const auto& vertex = step.op(op.vertex);
     if (vertex->given_time) continue;  // whatever the chip does
     op.shares_chip = interferes;
+    op.dispatches = !program.dispatch_slowdown.empty() && held_by(op) >= 0;
     if (op.kind != ProgramOp::Kind::compute || op.duration <= Seconds(0)) continue;
     op.launched = chip.host * (launched[op.stage] += cost::launches(chip, kernel_of(*vertex.what)));
   }

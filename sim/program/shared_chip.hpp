@@ -11,6 +11,9 @@ namespace lockstep::program {
 /// multiprocessors and for the memory bandwidth that the collectives take.
 [[nodiscard]] double overlap_slowdown(const topologies::ChipKernels& chip);
 
+/// The same beside a dispatcher's transfers that hold so many multiprocessors: what they hold is missing, and no more.
+[[nodiscard]] double dispatch_slowdown(const topologies::ChipKernels& chip, std::int32_t multiprocessors);
+
 /// Marks the operations of a lowered program that share their chip, and sets when the host has launched each kernel.
 /// The host launches a rank's kernels in program order from the step's start on, each in the time that the chip's
 /// parameters give, and waits for none of them.

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "sim/scenario/reading_private.hpp"
@@ -16,6 +18,34 @@ void read_gradient_buckets(const YamlView& view, workloads::Bucketing& buckets) 
     buckets = {workloads::Bucketing::Unit::size, view.bytes()};
   } else {
     buckets.unit = layer_or_matrix(view);
+  }
+}
+
+/// Multiprocessors that the libraries hold unless told otherwise: DeepEP's README (normal kernels), and Megatron's
+/// default of --moe-hybridep-num-sms.
+constexpr std::int32_t deepep_sms = 20, hybridep_sms = 16;
+
+void read_dispatcher(const YamlView& view, const YamlView& sms, Scenario& scenario) {
+  auto& copies = scenario.derive.token_copies;
+  if (!view.exists()) {
+    if (sms.exists()) sms.problem("there is no dispatcher that could hold them", "dispatcher: deepep beside it");
+    return;
+  }
+  if (!scenario.replay && scenario.model.layers > 0 && !scenario.model.experts)
+    view.problem("the model has no experts", "a dispatcher only with a mixture of experts");
+  const auto chosen = view.choice({"nccl", "deepep", "hybridep"});
+  copies.path = chosen == 0 ? workloads::TokenPath::each_expert : workloads::TokenPath::forwarded;
+  copies.multiprocessors = std::array{-1, deepep_sms, hybridep_sms}[chosen];
+  const auto chips = scenario.cluster.chips();
+  if (std::any_of(chips.begin(), chips.end(), [](const auto& chip) { return chip.torus.has_value(); }))
+    view.problem("chips of a torus exchange tokens over its axes", "no dispatcher, or a cluster of nodes");
+  if (!sms.exists()) return;
+  copies.multiprocessors = static_cast<std::int32_t>(sms.integer(0, 10'000));
+  for (const auto& chip : chips) {
+    if (!chip.kernels || chip.kernels->units == 0 || copies.multiprocessors < chip.kernels->units) continue;
+    sms.problem(chip.name + " has " + std::to_string(chip.kernels->units) + " multiprocessors",
+                "fewer than those, since kernels run beside the transfers");
+    break;
   }
 }
 
@@ -50,6 +80,8 @@ void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenari
     scenario.collectives.units = rings.choice({"rank_order", "topology_aware"}) == 1
                                      ? collectives::UnitOrder::topology_aware
                                      : collectives::UnitOrder::ranks;
+  const auto dispatcher = keys.optional(view, "dispatcher");
+  read_dispatcher(dispatcher, keys.optional(view, "dispatcher_sms"), scenario);
   view.refuse_unknown_keys();
 }
 

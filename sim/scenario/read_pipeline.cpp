@@ -11,9 +11,6 @@ void read_schedule(const YamlView& view, const YamlView& placement, PipelineSpec
   for (const workloads::Schedule& schedule : workloads::schedules()) names.emplace_back(schedule.name);
   const auto known = known_word(text, names);
   pipeline.schedule = known.empty() ? text : known;
-  if (pipeline.schedule == "slimpipe")
-    view.problem("slimpipe hands attention from one stage to another, which steps do not do",
-                 "seq1f1b, whose slices take as long as they do");
   if (known.empty())
     view.problem("'" + text + "' is not a schedule", catalog_name(text, names, "a CSV file with an order"));
   if (placement.exists())
@@ -110,11 +107,23 @@ void read_pipeline(const YamlView& view, const std::filesystem::path& folder, Ke
   const auto schedule = keys.optional(view, "schedule");
   read_schedule_or_file(schedule, keys.optional(view, "placement"), folder, pipeline);
   read_schedule_options(view, keys, pipeline);
+  const auto* named = pipeline.file.empty() ? workloads::find_schedule(pipeline.schedule) : nullptr;
+  if (named != nullptr && named->shares_attention && pipeline.slices > 1) {
+    scenario.derive.sharing_slices = pipeline.slices;
+    if (pipeline.equal_work)
+      view["slice_lengths"].problem("slices of " + pipeline.schedule + " have one length", "equal");
+  }
   const auto layers = keys.optional(view, "layers");
   read_split(layers, keys.optional(view, "layout"), pipeline);
   const auto sends = keys.optional(view, "sends");
   if (sends.exists()) scenario.lower.sends_in_order = sends.choice({"own_streams", "in_order"}) == 1;
   keys.flag(view, "scatter_gather", scenario.step.scatter_sends);
+  const auto gradients = keys.optional(view, "weight_gradients");
+  if (gradients.exists()) {
+    scenario.step.delay_weight_gradients = gradients.choice({"in_place", "delayed"}) == 1;
+    if (scenario.step.delay_weight_gradients && scenario.replay)
+      gradients.problem("measured operations run in the order in which they are listed", "in_place");
+  }
   view.refuse_unknown_keys();
 }
 

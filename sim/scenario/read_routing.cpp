@@ -77,6 +77,13 @@ void read_routing(const YamlView& view, const std::filesystem::path& folder, Key
   scenario.derive.one_hot_slots = slots.exists() && slots.choice({"by index", "by mask"}) == 1;
   if (scenario.derive.one_hot_slots && !capacity.exists())
     slots.problem("masks need the same number of slots for every expert", "a capacity_factor");
+  const auto multiple = keys.optional(view, "rows_multiple"), wait = keys.optional(view, "counts_wait");
+  if (multiple.exists()) scenario.derive.rows_multiple = multiple.integer(1, 4096);
+  if (wait.exists()) scenario.derive.counts_wait = wait.seconds(true);
+  if (capacity.exists() && scenario.derive.rows_multiple > 1)
+    multiple.problem("cannot be given with a capacity factor", "slots of a capacity alone, filled or not");
+  if (capacity.exists() && scenario.derive.counts_wait > Seconds(0))
+    wait.problem("cannot be given with a capacity factor", "no wait: the host knows how many slots there are");
   if (capacity.exists() && variation.exists())
     variation.problem("cannot be given with a capacity factor",
                       "one of the two: with a capacity every expert computes the same number of slots");

@@ -121,7 +121,8 @@ void read_recompute(const YamlView& view, KeyReader& keys, Scenario& scenario) {
     if (recompute.parts.empty()) parts.problem("cannot be given with a mode that has no parts", "mode: selective");
     recompute.parts.clear();
     for (const auto& part : parts.items()) {
-      switch (part.choice({"core_attention", "norms", "latent_projections", "activations", "mlp", "experts"})) {
+      switch (
+          part.choice({"core_attention", "norms", "latent_projections", "activations", "mlp", "experts", "streams"})) {
         case 0: recompute.parts.insert(workloads::OpPart::core_attention); break;
         case 1: recompute.parts.insert(workloads::OpPart::norm); break;
         case 2: recompute.parts.insert(workloads::OpPart::latent_projection); break;
@@ -129,7 +130,8 @@ void read_recompute(const YamlView& view, KeyReader& keys, Scenario& scenario) {
           recompute.parts.insert({workloads::OpPart::mlp_activation, workloads::OpPart::expert_activation});
           break;
         case 4: recompute.parts.insert({workloads::OpPart::mlp, workloads::OpPart::mlp_activation}); break;
-        default: recompute.parts.insert({workloads::OpPart::experts, workloads::OpPart::expert_activation}); break;
+        case 5: recompute.parts.insert({workloads::OpPart::experts, workloads::OpPart::expert_activation}); break;
+        default: recompute.parts.insert(workloads::OpPart::streams); break;
       }
     }
   }
@@ -146,7 +148,10 @@ void read_recompute(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   }
   const auto layers = keys.optional(view, "layers");
   if (layers.exists()) {
-    scenario.training.recompute_layers = layers.integer(0, 1'000'000);
+    auto& of_stages = scenario.training.recompute_layers.emplace();
+    for (const auto& item : layers.is_list() ? layers.items() : std::vector{layers})
+      of_stages.push_back(item.integer(0, 1'000'000));
+    if (of_stages.empty()) layers.problem("is empty", "a number of layers, or one for each stage such as [4, 3, 3, 2]");
     if (mode.exists() && !recompute.any())
       layers.problem("cannot be given with recompute none", "mode: selective or full");
   }

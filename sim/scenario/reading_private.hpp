@@ -43,6 +43,10 @@ void read_training(const YamlView& view, KeyReader& keys, Scenario& scenario);
 /// The map `communication`, if it exists.
 void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenario);
 
+/// The keys of the map `batch` about lengths of documents, once its sizes are read; the file is seen from `folder`.
+void read_lengths(const YamlView& batch, const std::filesystem::path& folder, KeyReader& keys, Scenario& scenario,
+                  Problems& problems);
+
 /// The map `routing`, if it exists; a file of loads is seen from `folder`.
 void read_routing(const YamlView& view, const std::filesystem::path& folder, KeyReader& keys, Scenario& scenario,
                   Problems& problems);

@@ -140,8 +140,9 @@ class Reader {
 
   /// Sizes of the standard axes; joined with what `mesh` places. Innermost (most bandwidth) first.
   void parallel() {
-    scenario_.derive.context_attention =
-        scenario_.model.indexer ? workloads::ContextAttention::all_gather : workloads::ContextAttention::ring;
+    scenario_.derive.context_attention = scenario_.model.indexer || scenario_.model.compressed
+                                             ? workloads::ContextAttention::all_gather
+                                             : workloads::ContextAttention::ring;
     const auto view = optional(root_, "parallel");
     if (!view.exists() || !view.expect_map("sizes of the standard axes, such as {tensor: 4, fsdp: 2240}")) return;
     for (const auto* name : {"tensor", "context", "expert", "fsdp", "data", "pipeline"}) {
@@ -185,6 +186,8 @@ class Reader {
           std::array{workloads::ContextAttention::ring, workloads::ContextAttention::all_gather,
                      workloads::ContextAttention::all_to_all}[attention.choice({"ring", "all_gather", "all_to_all"})];
     }
+    const auto tokens = optional(view, "context_tokens");
+    if (tokens.exists()) scenario_.lengths.tokens_of_rank = tokens.integer(1, most_tokens);
     const auto order = optional(view, "context_order");
     if (order.exists()) scenario_.derive.balanced_context = order.choice({"balanced", "contiguous"}) == 0;
     view.refuse_unknown_keys();
@@ -232,6 +235,7 @@ class Reader {
     const auto microbatches = optional(view, "microbatches");
     if (microbatches.exists()) batch.microbatches = microbatches.integer(1, most_microbatches_of_a_step);
     const auto size = optional(view, "microbatch_size");
+    read_lengths(view, folder_, keys_, scenario_, problems_);
     view.refuse_unknown_keys();
     if (batch.sequences <= 0 || batch.sequence_length <= 0) return;
     if (size.exists()) count_microbatches(size, microbatches.exists());

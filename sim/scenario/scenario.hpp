@@ -31,12 +31,22 @@ struct BatchSpec {
   std::int64_t microbatches = 1;
 };
 
+/// How long documents are of which sequences are made; attention sees no other document.
+struct LengthsSpec {
+  std::vector<std::pair<std::int64_t, double>> documents;  ///< tokens and share of all documents; empty: every sequence
+                                                           ///< is one
+  bool cut = true;                  ///< a document goes on in the next sequence where one ends; else it starts there
+  std::uint64_t seed = 1;           ///< of the documents of a step
+  std::int64_t tokens_of_rank = 0;  ///< of a document, the most on one context rank; 0: all are on all ranks
+};
+
 struct TrainingSpec {
   topologies::Precision precision = topologies::Precision::bf16;
   bool low_precision_gather = false;  ///< weights are gathered in the 8 bits of the precision
   int low_precision_copies = 0;  ///< of weights in those 8 bits, kept for the whole step; 0: they are made for each use
   bool causal_attention = true;
-  std::optional<std::int64_t> recompute_layers;  ///< of each stage of the model, the first ones; none: all
+  /// Of each stage of the model, the first ones: one number for all stages, or one for each; none: all layers.
+  std::optional<std::vector<std::int64_t>> recompute_layers;
   bool flat_zero_shards = true;  ///< the data and fsdp axes split weights as flat runs, not along a dimension
   bool matrix_owners = false;    ///< gradients are reduced to the owner of their matrix, which broadcasts the update
 };
@@ -75,6 +85,7 @@ struct Scenario {
   workloads::PlanOverrides plan;
   PipelineSpec pipeline;
   BatchSpec batch;
+  LengthsSpec lengths;
   TrainingSpec training;
   RoutingSpec routing;
   workloads::BlockOptions blocks;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "sim/engine/run_twice.hpp"
 #include "sim/timing/find_repetition.hpp"
 #include "sim/timing/steady_periods.hpp"
 #include "workloads/pipeline/verify_order.hpp"
@@ -23,16 +24,19 @@ class Timing {
       : scenario_(scenario), preparation_(prepared), layers_(layers), options_(options), timing_(timing), log_(log) {}
 
   TimedStep run() {
-    // Uneven loads of experts are drawn anew for every microbatch.
-    const bool may_repeat = timing_.fold && options_.expert_load.variation == 0;
+    // Uneven loads of experts and documents are drawn anew for every microbatch.
+    const bool may_repeat = timing_.fold && options_.expert_load.variation == 0 && !options_.sequence_load.varies();
     const auto steady = may_repeat ? steady_periods(preparation_.pipeline.order) : std::nullopt;
     // A period shows only after those that fill the pipeline, so more are kept until one does. All tries together may
-    // simulate half as many microbatches as the whole step has: where contention never settles, they are in vain.
+    // simulate two thirds of the microbatches that the whole step has: where contention never settles, they are in
+    // vain.
+    constexpr std::size_t times_as_many = 3;
     const auto whole_microbatches = static_cast<std::size_t>(preparation_.pipeline.order.shape.microbatches);
     std::size_t tried = 0;
-    for (std::size_t kept = steady ? steady->fewest_to_repeat() : 0; steady && kept < steady->periods(); kept *= 2) {
+    for (std::size_t kept = steady ? steady->fewest_to_repeat() : 0; steady && kept < steady->periods();
+         kept *= times_as_many) {
       tried += whole_microbatches - microbatches_of(*steady, steady->periods() - kept);
-      if (2 * tried > whole_microbatches) break;
+      if (3 * tried > 2 * whole_microbatches) break;
       if (auto timed = with_periods(*steady, kept)) return std::move(*timed);
     }
     auto whole = prepared(preparation_.pipeline);
@@ -46,8 +50,17 @@ class Timing {
     return periods * static_cast<std::size_t>(steady.microbatches) * (both_ends ? 2 : 1);
   }
 
-  /// The step with only so many periods simulated; nothing if none of them repeats.
+  /// The step with only so many periods simulated, or a few more; nothing if none of them repeats.
   std::optional<TimedStep> with_periods(const SteadyPeriods& steady, std::size_t kept) {
+    for (std::size_t more = 0;; kept += more) {
+      auto timed = with_just(steady, kept, more);  // one try is gone before the next takes memory
+      if (timed || more == 0) return timed;
+    }
+  }
+
+  /// `more`: how many periods more it takes to leave out a whole number of those that repeat, if some do; otherwise 0.
+  std::optional<TimedStep> with_just(const SteadyPeriods& steady, std::size_t kept, std::size_t& more) {
+    more = 0;
     auto periods = steady;
     auto pipeline = preparation_.pipeline;
     const auto missing = periods.periods() - kept;
@@ -60,23 +73,25 @@ class Timing {
       if (found) found->copies = static_cast<std::int64_t>(missing) * steady.microbatches / found->microbatches;
       return found;
     };
-    // SimGrid runs once in a process, so our own solver of the same network looks for the period.
-    const bool simgrid = chosen(timing_.engine.kind, timed.folded.program) == engine::EngineKind::simgrid;
+    // SimGrid runs once in a process, so our own solver of the same network looks for the period. What it has simulated
+    // counts, unless the user asks for SimGrid.
+    const bool simgrid = timing_.engine.kind == engine::EngineKind::simgrid;
     auto own = timing_.engine;
-    if (simgrid) own.kind = engine::EngineKind::max_min;
-    timed.run = engine::run(timed.folded.program, own, log_);
+    if (own.kind != engine::EngineKind::reference) own.kind = engine::EngineKind::max_min;
+    const auto setup = engine::set_up(timed.folded.program, own);
+    timed.run = engine::run(setup, own, log_);
     auto found = look(rounding);
     if (!found) return {};
-    const auto several = static_cast<std::size_t>(found->microbatches / steady.microbatches);
-    if (missing % several != 0) return with_periods(steady, kept + missing % several);
+    more = missing % static_cast<std::size_t>(found->microbatches / steady.microbatches);
+    if (more > 0) return {};
     if (simgrid) {
       timed.run = {};  // two timelines at once would be the most memory that a run takes
-      timed.run = engine::run(timed.folded.program, timing_.engine, log_);
+      timed.run = engine::run(setup, timing_.engine, log_);
       auto again = look(rounding_of_simgrid);
       if (again && again->microbatches == found->microbatches) {
         found = std::move(again);
       } else {
-        timed.run = engine::run(timed.folded.program, own, log_);
+        timed.run = engine::run(setup, own, log_);
       }
     }
     timed.run.timeline.repeat(std::move(*found));

@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { decode } from "../../tools/report/web/src/data.js";
+import { timesApart } from "../../tools/report/web/src/format.js";
 import { Model, becauseOf } from "../../tools/report/web/src/timeline/model.js";
 import { Browser } from "./browser.mjs";
 
@@ -56,7 +57,7 @@ async function told() {
 const figure = (label) => Number([...document.querySelectorAll(".figure")].find((node) => node.querySelector(".label").textContent === label)?.querySelector("data").value);
 const headings = () => [...document.querySelectorAll("h2")].map((node) => node.textContent);
 const shown = () => document.querySelector(".where").textContent;
-const chosen = () => document.querySelector(".details h3")?.textContent;
+const chosen = () => document.querySelector(".details:not([hidden]) h3")?.textContent;
 const scenario = (file) => join(scenarios, file);
 
 const cases = {
@@ -281,15 +282,73 @@ const cases = {
     });
   },
 
-  // What a click tells stands on the screen beside the span, also where stages fill it.
+  // What a click tells stands on the screen beside the span, and does not cover it, wherever that lies.
   async details_stay_on_the_screen() {
     made("run", scenario("pipeline_alike.yaml"));
     await looking({ width: 1280, height: 720 }, async (page) => {
+      const boxes = () => ["canvas.timeline", ".timeline-frame", ".details"].map((name) => { const { left, right, top, bottom } = document.querySelector(name).getBoundingClientRect(); return { left, right, top, bottom }; });
+      const gutter = 168;
+      const places = new Set();
+      for (const down of [0.2, 0.55, 0.95]) {
+        for (const across of [0.1, 0.5, 0.7]) {
+          const [canvas, frame] = await page.ask(boxes);
+          const bottom = Math.min(frame.bottom, 720);
+          let x, y;
+          for (y = frame.top + down * (bottom - frame.top); y > frame.top; y -= 7) { // up to a lane that has a span there
+            x = canvas.left + gutter + across * (canvas.right - canvas.left - gutter);
+            await page.click(x, y);
+            if (await page.ask(chosen)) break;
+          }
+          assert.ok(await page.ask(chosen), `a span at ${across}, ${down}`);
+          const [, , drawer] = await page.ask(boxes);
+          assert.ok(drawer.top >= 0 && drawer.bottom <= 720 && drawer.left >= 0 && drawer.right <= 1280, `details at ${JSON.stringify(drawer)}`);
+          assert.ok(x < drawer.left || x > drawer.right || y < drawer.top || y > drawer.bottom, "the span is not covered");
+          const [, from, to] = (await page.ask(() => document.querySelector(".details dd").textContent)).match(/from (.*) to (.*)/);
+          assert.notEqual(from, to);
+          places.add(drawer.left < 640 ? "left" : "right");
+          await page.ask(() => document.querySelector(".details .close").click());
+          assert.equal(await page.ask(() => document.querySelector(".details").hidden), true);
+        }
+      }
+      assert.equal(places.size, 2);
       await page.ask(() => document.querySelector("canvas.timeline").focus());
       await page.key("]");
-      const [top, bottom, high] = await page.ask(() => { const box = document.querySelector(".details h3").getBoundingClientRect(); return [box.top, box.bottom, innerHeight]; });
-      assert.ok(top >= 0 && bottom <= high, `details from ${top} to ${bottom} on a screen of ${high}`);
       await page.picture(join(folder, "page.png"), false);
+    });
+  },
+
+  // "5.89 s to 5.89 s" says nothing: both ends have one unit, and three digits of what lies between them.
+  async times_tell_ends_apart() {
+    for (const [from, to, text] of [[5.8912345, 5.8930456, "5.89123 s, 5.89305 s"], [0, 10.3, "0.00 s, 10.30 s"], [0.66941, 0.67022612, "669.410 ms, 670.226 ms"],
+      [0, 816.1e-6, "0.00 us, 816.10 us"], [2e-9, 9e-9, "2 ns, 9 ns"], [1, 1, "1.00 s, 1.00 s"], [1, 1 + 1e-9, "1.000000000 s, 1.000000001 s"]])
+      assert.equal(timesApart(from, to).join(", "), text);
+  },
+
+  // Two fingers zoom in on the time between them, and the lanes leave room to scroll past them.
+  async fingers_move_the_timeline() {
+    made("run", scenario("small.yaml"));
+    await looking({ width: 390, height: 844 }, async (page) => {
+      await page.send("Emulation.setTouchEmulationEnabled", { enabled: true, maxTouchPoints: 2 });
+      await page.ask(() => document.querySelector("canvas.timeline").scrollIntoView({ block: "center" }));
+      const box = await page.ask(() => { const { left, right, top } = document.querySelector("canvas.timeline").getBoundingClientRect(); return { left, right, top }; });
+      const touch = async (type, ...xs) => {
+        await page.send("Input.dispatchTouchEvent", { type, touchPoints: xs.map((x, id) => ({ x, y: box.top + 40, id })) });
+        await page.frame();
+      };
+      const middle = (box.left + box.right) / 2 + 40, all = await page.ask(shown);
+      await touch("touchStart", middle - 20, middle + 20);
+      for (const apart of [30, 45, 60]) await touch("touchMove", middle - apart, middle + apart);
+      await touch("touchEnd");
+      const zoomed = await page.ask(shown);
+      assert.match(all, /^all /);
+      assert.match(zoomed, / – /, "the fingers zoom");
+      assert.equal(await page.ask(chosen), undefined, "and choose nothing");
+      await touch("touchStart", middle);
+      await touch("touchEnd");
+      assert.ok(await page.ask(chosen), "a tap chooses");
+      const wide = await page.ask(() => [document.documentElement.scrollWidth, innerWidth]);
+      assert.ok(wide[0] <= wide[1], `${wide[0]} pixels on a screen of ${wide[1]}`);
+      await page.picture(join(folder, "page.png"));
     });
   },
 

@@ -164,6 +164,14 @@ const cases = {
       await looking({ width, height, dark }, scenario("small.yaml"), async (page) => {
         const wide = await page.ask(() => [document.documentElement.scrollWidth, innerWidth]);
         assert.ok(wide[0] <= wide[1], `${wide[0]} pixels on a screen of ${wide[1]}`);
+        // The step time stays in sight of the control that changes it.
+        await page.ask(() => document.getElementById("control-sequences").scrollIntoView({ block: "center" }));
+        const before = await page.ask(() => document.querySelector(".status").textContent);
+        await answered(page, set, "sequences", 128);
+        const [text, top] = await page.ask(() => { const node = document.querySelector(".status"); return [node.textContent, node.getBoundingClientRect().top]; });
+        assert.match(text, /^step time [0-9.]+ m?s, /);
+        assert.notEqual(text, before);
+        if (width < 760) assert.ok(top >= 0 && top < height, `the status is at ${top}`);
         await page.picture(join(folder, `${width}.png`));
       });
     }

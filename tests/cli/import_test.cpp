@@ -144,7 +144,7 @@ TEST_F(ImportCommand, WritesTheScenarioOfARecipe) {
   const auto printed = good({"import", "recipe", recipe, "--cluster", "h100:4"});
   EXPECT_THAT(printed, HasSubstr("  pipeline: 4  # --pipeline-model-parallel-size, line "));
   EXPECT_THAT(good({"import", "recipe", recipe, "--cluster", "h100:4", "--out", "mine.yaml"}),
-              HasSubstr("--moe-token-dispatcher-type alltoall, line "));
+              HasSubstr("--no-masked-softmax-fusion, line "));
   EXPECT_EQ(content("mine.yaml"), printed);
   EXPECT_THAT(good({"check", "mine.yaml"}), HasSubstr("mine.yaml: ok; memory peak "));
 }

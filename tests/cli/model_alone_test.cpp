@@ -47,7 +47,7 @@ TEST_F(ModelAlone, EveryCommandTakesTheFastestPlan) {
   EXPECT_EQ(ran["tokens_per_step"], 16'384);
   EXPECT_THAT(good(with({"run"})), AllOf(StartsWith("plan: "), HasSubstr("the fastest of "), HasSubstr("config: ")));
   EXPECT_THAT(good(with({"check"})), AllOf(StartsWith("plan: "), HasSubstr("config.json: ok; memory peak ")));
-  EXPECT_EQ(good(with({"init"}, {"--out", "sub.yaml"})), "");
+  EXPECT_EQ(good(with({"init"}, {"--out", "sub.yaml"})), "written: sub.yaml\n");
   EXPECT_EQ(json({"run", "sub.yaml"})["step_time_s"], best);
   EXPECT_THAT(content("sub.yaml"), HasSubstr("\n# Where each axis of ranks lies"));
 }
@@ -92,7 +92,7 @@ TEST_F(ModelAlone, InitReplacesNoFileSilently) {
   refused(with({"init"}, {"--out", "mine.yaml"}),
           "--out: 'mine.yaml' exists; expected another name, or --force to replace it\n");
   EXPECT_EQ(content("mine.yaml"), "my work\n");
-  EXPECT_EQ(good(with({"init"}, {"--out", "mine.yaml", "--force"})), "");
+  EXPECT_EQ(good(with({"init"}, {"--out", "mine.yaml", "--force"})), "written: mine.yaml\n");
   EXPECT_THAT(content("mine.yaml"), HasSubstr("\nparallel: "));
 }
 
@@ -111,7 +111,7 @@ TEST_F(ModelAlone, WhoSplitsTheModelIsObeyed) {
 
 TEST_F(ModelAlone, AFileInAnotherFolderSeesTheModel) {
   std::filesystem::create_directories(scratch / "work" / "made");
-  EXPECT_EQ(good(with({"init"}, {"--out", "made/own.yaml"})), "");
+  EXPECT_EQ(good(with({"init"}, {"--out", "made/own.yaml"})), "written: made/own.yaml\n");
   EXPECT_THAT(content("made/own.yaml"), HasSubstr("\nmodel: ../config.json\n"));
   EXPECT_THAT(good({"check", "made/own.yaml"}), HasSubstr("ok"));
 }
@@ -162,6 +162,16 @@ TEST_F(ModelAlone, ListsNameWhatExists) {
   EXPECT_THAT(good({"list", "fabrics"}), HasSubstr("\nroce-400g "));
   EXPECT_EQ(good({"list", "schedules"}), good({"schedule", "--list"}));
   EXPECT_EQ(run({"list", "planets"}).exit_code, 2);
+}
+
+// A config.json in any folder, and the command of the page gives the same step again in a shell.
+TEST_F(ModelAlone, PathsMayHoldSpacesAndQuotes) {
+  const std::string folder = "it's \"my\" folder";
+  std::filesystem::create_directory(scratch / "work" / folder);
+  std::filesystem::copy_file(scratch / "work" / "config.json", scratch / "work" / folder / "con fig.json");
+  const auto found = json({"plan", folder + "/con fig.json", "--cluster", "h100:1", "--batch-tokens", "16k",
+                           "--sequence-length", "512", "--write", folder + "/best.yaml"});
+  EXPECT_EQ(json({"run", folder + "/best.yaml"}).at("step_time_s"), found.at("best").at(0).at("step_time_s"));
 }
 
 }  // namespace

@@ -130,5 +130,16 @@ TEST_F(ModelCommand, LayersThatCarryAState) {
   EXPECT_THAT(good({"model", "glm-5"}), HasSubstr("sparse latent"));
 }
 
+TEST_F(ModelCommand, LayersWithCompressedEntries) {
+  const auto model = json({"model", "deepseek-v4-flash"});
+  EXPECT_EQ(model["total_params"], 284'332'230'231);
+  ASSERT_EQ(model["layers"].size(), 3u);
+  EXPECT_EQ(model["layers"][1]["attention"], "compressed sparse");
+  EXPECT_EQ(model["layers"][1]["tokens_per_entry"], 4);
+  EXPECT_EQ(model["layers"][1]["kv_width"], 512 + 512 / 4 + 128 / 4);
+  EXPECT_FALSE(model["layers"][0].contains("tokens_per_entry"));
+  EXPECT_THAT(good({"model", "deepseek-v4-flash"}), HasSubstr("window 128, best 512 of 1/4"));
+}
+
 }  // namespace
 }  // namespace lockstep::test

@@ -161,11 +161,6 @@ TEST_F(Run, SimGridIsLoadedWhereItIsUsed) {
   EXPECT_THAT(good({"run", small}), testing::EndsWith("by simgrid\n"));
 }
 
-TEST_F(Run, PicturesAsPng) {
-  (void)good({"run", small, "--out", "a", "--png"});
-  EXPECT_THAT(content("a/timeline.png"), StartsWith("\x89PNG"));
-}
-
 // What the critical path was spent on adds up to the step; what would help is a share of it, in both kinds of output.
 TEST_F(Run, SaysWhatSetsTheStepTimeAndWhatWouldHelp) {
   const auto result = json({"run", small});

@@ -102,13 +102,6 @@ TEST_F(Schedule, OutHasOrderResultAndPicture) {
               AllOf(StartsWith("<svg"), HasSubstr("bubble on the worst rank"), HasSubstr("</svg>")));
 }
 
-TEST_F(Schedule, PngIsAPictureAndNothingElseIsLeft) {
-  (void)good({"schedule", "zb-h1", "--stages", "4", "--microbatches", "8", "--png", "picture.png"});
-  EXPECT_EQ(files_in("."), Words{"picture.png"});
-  EXPECT_THAT(content("picture.png"), StartsWith("\x89PNG"));
-  refused(with(one_f_one_b, {"--png", "nowhere/x.png"}), "nowhere/x.png: ", "there is no folder");
-}
-
 // 64 ranks, 1024 microbatches, 4 chunks: half a million cells, but a picture is at most a few thousand pixels wide.
 TEST_F(Schedule, PictureOfALargeScheduleStaysSmall) {
   (void)good(

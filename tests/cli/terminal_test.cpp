@@ -69,7 +69,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Wide{"replay",
                          {"replay", LOCKSTEP_SCENARIOS "/../traces/kineto_rank0.json",
                           LOCKSTEP_SCENARIOS "/../traces/kineto_rank1.json", "--cluster", "dgx-h100:1"}},
-                    Wide{"roofline", {"roofline", LOCKSTEP_SCENARIOS "/small.yaml"}},
+                    Wide{"roofline", {"roofline", LOCKSTEP_SCENARIOS "/small.yaml"}}, Wide{"help", {"--help"}},
+                    Wide{"help_of_run", {"run", "--help"}}, Wide{"model", {"model", "llama-3-8b"}},
+                    Wide{"check", {"check", LOCKSTEP_SCENARIOS "/../../../scenarios/llama3-70b-v5p.yaml"}},
                     Wide{"collective", {"collective", "all_reduce", "--cluster", "dgx-h100:2", "--group", "gpu+node"}}),
     [](const auto& wide) { return wide.param.name; });
 

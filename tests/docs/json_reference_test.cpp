@@ -42,7 +42,9 @@ struct Documented {
   std::vector<std::string> commands;  ///< that print such documents with --json -, which is added
 };
 const std::vector<Documented> documented{
-    {"run", {"lockstep run " + hashed, "lockstep run --sensitivity " + hashed, "lockstep run " + mixed}},
+    {"run",
+     {"lockstep run " + hashed, "lockstep run --sensitivity " + hashed, "lockstep run " + mixed,
+      "lockstep run --set batch.lengths=../lengths_of_documents.csv " + small}},
     {"check", {"lockstep check " + small}},
     {"compare", {"lockstep compare " + small + "tests/data/scenarios/small_two_matmul.yaml"}},
     {"plan",
@@ -74,9 +76,11 @@ const std::vector<Documented> documented{
      {"lockstep collective all_reduce --cluster h100:4 --group node --bytes 1MiB --trace $TMP/links.json --json "
       "$TMP/all.json >$TMP/text && cat $TMP/links.json #"}},  // its document is that file
     {"model",
-     {"lockstep model deepseek-v3", "lockstep model tests/data/hf_configs/Qwen__Qwen3-Next-80B-A3B-Instruct.json"}},
+     {"lockstep model deepseek-v3", "lockstep model deepseek-v4-flash",
+      "lockstep model tests/data/hf_configs/Qwen__Qwen3-Next-80B-A3B-Instruct.json"}},
     {"validate", {"lockstep validate tests/docs/my_steps.csv"}},
     {"faults", {"lockstep faults " + nodes}},
+    {"jobs", {"lockstep jobs $TMP/west.yaml $TMP/east.yaml"}},
     {"import of a network", {"lockstep import network tests/data/networks/small.ibnetdiscover"}},
     {"import of a node",
      {"lockstep import network tests/data/networks/h100_node.xml",
@@ -96,12 +100,22 @@ constexpr const char* paused = R"({"traceEvents": [
 {"ph": "X", "cat": "kernel", "name": "a", "tid": 7, "ts": 10, "dur": 9, "args": {"correlation": 1, "stream": 7}},
 {"ph": "X", "cat": "kernel", "name": "b", "tid": 7, "ts": 1019, "dur": 9, "args": {"correlation": 2, "stream": 7}}]})";
 
+/// A job that reduces its gradients from one leaf of the network of two leaves to the other, on two of its hosts.
+std::string job_on(const std::string& hosts) {
+  return "format: 1\nmodel: {type: two-matmul, layers: 2, d_model: 4096, d_ff: 8192}\ncluster: {graph: '" +
+         std::string(source_dir) +
+         "/tests/data/networks/two_leaves.csv', node: {like: dgx-h100, chips: 1}, placement: {hosts: '" + hosts +
+         "'}}\nparallel: {data: 2}\nbatch: {sequences: 8, sequence_length: 16}\n";
+}
+
 class JsonReference : public testing::Test {
  protected:
   JsonReference() {
     fs::create_directories(folder_);
     std::ofstream(folder_ / "paused.json") << paused;
     std::ofstream(folder_ / "llama.json") << LlamaTrace().json();
+    std::ofstream(folder_ / "west.yaml") << job_on("gpu1,gpu3");
+    std::ofstream(folder_ / "east.yaml") << job_on("gpu2,gpu4");
   }
   ~JsonReference() override {
     std::error_code ignored;

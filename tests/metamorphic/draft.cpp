@@ -70,6 +70,15 @@ std::string written(const Keys& keys, const std::string& indent, const Speedup& 
   return text;
 }
 
+std::string in_one_line(const Keys& keys) {
+  std::string text;
+  for (const auto& [name, below] : grouped(keys)) {
+    const bool is_value = below.size() == 1 && below.front().first.empty();
+    text += (text.empty() ? "" : ", ") + name + ": " + (is_value ? below.front().second : in_one_line(below));
+  }
+  return "{" + text + "}";
+}
+
 Keys reordered_keys(const Keys& keys, Random& random) {
   auto groups = grouped(keys);
   for (std::size_t i = groups.size(); i > 1; --i)
@@ -109,6 +118,14 @@ bool Draft::has(const std::string& path) const {
 std::string Draft::value(const std::string& path) const {
   const auto found = std::find_if(keys_.begin(), keys_.end(), [&](const auto& key) { return key.first == path; });
   return found == keys_.end() ? "" : found->second;
+}
+
+std::string Draft::map_at(const std::string& path) const {
+  Keys below;
+  for (const auto& [known, of_known] : keys_) {
+    if (is_below(known, path) && known != path) below.emplace_back(known.substr(path.size() + 1), of_known);
+  }
+  return in_one_line(below);
 }
 
 void Draft::rename(const std::string& from, const std::string& to) {

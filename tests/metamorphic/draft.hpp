@@ -51,6 +51,8 @@ class Draft {
   [[nodiscard]] bool has(const std::string& path) const;           ///< it or one below it
   [[nodiscard]] std::string value(const std::string& path) const;  ///< "" if it is not set
   [[nodiscard]] std::int64_t number(const std::string& path) const { return std::stoll(value(path)); }
+  /// What stands below a key as a map in one line, with its marks.
+  [[nodiscard]] std::string map_at(const std::string& path) const;
   /// In every value, words that stand between others' ends.
   void rename(const std::string& from, const std::string& to);
 

@@ -36,12 +36,13 @@ std::string to_string(const Figures& figures) {
   return text;
 }
 
-std::optional<Figures> simulated(const std::string& text, const std::filesystem::path& folder, bool fold) {
+std::optional<Figures> simulated(const std::string& text, const std::filesystem::path& folder, bool fold,
+                                 engine::EngineKind engine) {
   spdlog::logger silent("test");
   try {
     const auto answer = studies::in_child([&] {
       const auto scenario = scenario::scenario_of_text(text, "random.yaml", folder);
-      const auto simulation = simulate(scenario, {engine::EngineKind::simgrid, fold, {}}, silent);
+      const auto simulation = simulate(scenario, {engine, fold, {}}, silent);
       const auto& metrics = simulation.metrics;
       const std::array made{metrics.step_time.value(),
                             metrics.breakdown.compute.value(),

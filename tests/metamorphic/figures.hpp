@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/engine/engine.hpp"
+
 namespace lockstep::test {
 
 /// Of one step; seconds and bytes.
@@ -18,7 +20,8 @@ struct Figures {
 
 /// In a process of its own. None where the scenario is refused; throws for defects.
 [[nodiscard]] std::optional<Figures> simulated(const std::string& text, const std::filesystem::path& folder,
-                                               bool fold = true);
+                                               bool fold = true,
+                                               engine::EngineKind engine = engine::EngineKind::simgrid);
 
 struct Ended {
   int code = 0;        ///< of a signal its negative number

@@ -10,14 +10,6 @@ constexpr double rounding = 1e-9;  // of times that other factors make
 constexpr double folded_rounding = 1e-12;
 constexpr double most_unfolded = 4e5;  // operations over all ranks
 
-/// The most that any time of `a` differs from `b` times `factor`, over the step.
-double apart(const Figures& a, const Figures& b, double factor = 1) {
-  double worst = 0;
-  for (const auto time : {&Figures::step_s, &Figures::compute_s, &Figures::exposed_s, &Figures::bubble_s})
-    worst = std::max(worst, std::abs(a.*time - b.*time * factor) / a.step_s);
-  return worst;
-}
-
 Verdict alike(const Figures& figures, const Simulated& other, double tolerance, double factor = 1) {
   if (!other.figures) return violated("the other is refused", other.text);
   const double distance = apart(figures, *other.figures, factor);

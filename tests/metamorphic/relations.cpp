@@ -1,10 +1,21 @@
 #include "tests/metamorphic/relations.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace lockstep::test {
 
-Simulated simulated(Subject& subject, const Draft& draft, const Speedup& speedup, bool fold) {
+Simulated simulated(Subject& subject, const Draft& draft, const Speedup& speedup, bool fold,
+                    engine::EngineKind engine) {
   const auto text = draft.text(speedup);
-  return {text, simulated(text, subject.folder, fold)};
+  return {text, simulated(text, subject.folder, fold, engine)};
+}
+
+double apart(const Figures& a, const Figures& b, double factor) {
+  double worst = 0;
+  for (const auto time : {&Figures::step_s, &Figures::compute_s, &Figures::exposed_s, &Figures::bubble_s})
+    worst = std::max(worst, std::abs(a.*time - b.*time * factor) / a.step_s);
+  return worst;
 }
 
 Draft unperturbed(const Draft& draft) {
@@ -21,7 +32,8 @@ Simulated simulated_unperturbed(Subject& subject) {
 const std::vector<Relation>& relations() {
   static const auto all = [] {
     std::vector<Relation> list;
-    for (const auto* some : {&relations_of_form(), &relations_of_machine(), &relations_of_program()})
+    for (const auto* some :
+         {&relations_of_form(), &relations_of_irregularity(), &relations_of_machine(), &relations_of_program()})
       list.insert(list.end(), some->begin(), some->end());
     return list;
   }();

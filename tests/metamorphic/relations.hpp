@@ -48,9 +48,10 @@ inline constexpr double choice_bound = 0.10;
 [[nodiscard]] const std::vector<Relation>& relations();
 
 // By what they vary.
-[[nodiscard]] const std::vector<Relation>& relations_of_form();     ///< what a scenario says in another way
-[[nodiscard]] const std::vector<Relation>& relations_of_machine();  ///< rates, routes, places
-[[nodiscard]] const std::vector<Relation>& relations_of_program();  ///< what the commands answer
+[[nodiscard]] const std::vector<Relation>& relations_of_form();          ///< what a scenario says in another way
+[[nodiscard]] const std::vector<Relation>& relations_of_irregularity();  ///< chips, links, nodes or work not alike
+[[nodiscard]] const std::vector<Relation>& relations_of_machine();       ///< rates, routes, places
+[[nodiscard]] const std::vector<Relation>& relations_of_program();       ///< what the commands answer
 
 // ---- for their definitions ---------------------------------------------------------------------------
 
@@ -65,7 +66,10 @@ struct Simulated {
   std::string text;
   std::optional<Figures> figures;
 };
-[[nodiscard]] Simulated simulated(Subject& subject, const Draft& draft, const Speedup& speedup = {}, bool fold = true);
+[[nodiscard]] Simulated simulated(Subject& subject, const Draft& draft, const Speedup& speedup = {}, bool fold = true,
+                                  engine::EngineKind engine = engine::EngineKind::simgrid);
+/// The most that any time of `a` differs from `b` times `factor`, over the step.
+[[nodiscard]] double apart(const Figures& a, const Figures& b, double factor = 1);
 /// The subject without what is drawn by chip or link: those of another network are others.
 [[nodiscard]] Draft unperturbed(const Draft& draft);
 /// Its figures.

@@ -55,9 +55,18 @@ execute_process(COMMAND awk "BEGIN {d = ${step_time} - ${from_library}; exit !(d
 if(apart)
   message(FATAL_ERROR "the library says ${from_library} s, the program ${step_time} s")
 endif()
-foreach(wanted share/man/man1/lockstep.1 share/bash-completion/completions/lockstep share/doc/lockstep/copyright
-        share/doc/lockstep/third_party_in_report.txt share/lockstep/scenarios/configs)
+foreach(wanted share/man/man1/lockstep.1 share/bash-completion/completions/lockstep share/lockstep/scenarios/configs)
   if(NOT EXISTS ${WORK}/moved/${wanted})
     message(FATAL_ERROR "${wanted} is not installed")
+  endif()
+endforeach()
+
+# The licences of what is compiled in, and of what every page holds, where this build has pages.
+file(READ ${WORK}/moved/share/doc/lockstep/copyright copyright)
+file(READ ${BUILD}/tools/report/bundled/third_party_in_report.txt page_notices)
+foreach(notice "Apache License" "${page_notices}")
+  string(FIND "${copyright}" "${notice}" at)
+  if(at LESS 0)
+    message(FATAL_ERROR "share/doc/lockstep/copyright lacks: ${notice}")
   endif()
 endforeach()

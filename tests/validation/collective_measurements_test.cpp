@@ -323,38 +323,34 @@ TEST(MeasuredCollectives, LibrariesHaveKnownAlgorithms) {
   }
 }
 
-// DeepEP's dispatch: each of T = 4096 tokens of 7168 bytes goes once over the NICs to each node that has one of its 8
-// experts, and from there over NVLink to each chip that has one. Experts are random among those of at most 4 nodes:
-//   nodes touched n' (1 - (1 - 1/n')^8), n' = min(n, 4);  chips touched 8 n' (1 - (1 - 1/(8 n'))^8)
-// Both stages overlap. The published bandwidth counts T x nodes touched (own node included), in one node T x chips.
-struct Dispatch {
-  int ep;
-  double published, predicted;
-};
-
-double dispatch_bandwidth(int ep) {
-  const double nodes = std::min(ep / 8, 4), token = 7168.0 * 4096;
-  const auto touched = [](double of) { return of * (1 - std::pow(1 - 1 / of, 8)); };
+// Dispatch of T = 4096 tokens: each goes once over the NICs to each node that has one of its 8 experts, and from there
+// over NVLink to each chip that has one. Experts are random among those of n' nodes (DeepEP's tables: at most 4):
+//   nodes touched n' (1 - (1 - 1/n')^8);  chips touched g n' (1 - (1 - 1/(g n'))^8)
+// The simulator's own all-to-all of such tokens is timed. The published bandwidth counts T x nodes touched (own node
+// included), in one node T x chips touched.
+double dispatch_bandwidth(const std::string& chip, int ep, double token, workloads::TokenCopies copies) {
   Problems problems;
   topologies::ClusterSpec spec;
-  const topologies::NodeSpec node = topologies::load_node(catalog, "h800", problems);
-  spec.units = ep / 8;
+  topologies::NodeSpec node = topologies::load_node(catalog, chip, problems);
+  const int nodes = (ep + node.chips - 1) / node.chips;
+  if (nodes == 1) node.chips = node.nics = ep;  // a part of the node, behind the same switch
+  spec.units = nodes;
   spec.fabric = topologies::load_fabric(catalog, node.fabric, problems);
   spec.unit = node;
   const topologies::Cluster cluster = build_cluster(spec);
-  std::vector<topologies::MeshAxis> axes{{"gpu", {{ep > 8 ? 1 : 0, 8, 1}}}};
-  if (ep > 8) axes.insert(axes.begin(), {"node", {{0, ep / 8, 1}}});
+  std::vector<topologies::MeshAxis> axes{{"gpu", {{nodes > 1 ? 1 : 0, node.chips, 1}}}};
+  std::vector<std::string> group{"gpu"};
+  if (nodes > 1) {
+    axes.insert(axes.begin(), {"node", {{0, nodes, 1}}});
+    group.insert(group.begin(), "node");
+  }
   const topologies::Mesh mesh(cluster, axes, "");
-  const auto all_to_all = [&](const std::string& axis, double bytes_of_each, int members) {
-    const collectives::GroupNetwork network(cluster, mesh, {axis});
-    return network
-        .choose(workloads::CollectiveKind::all_to_all, Bytes(static_cast<std::int64_t>(bytes_of_each * members)))
-        .cost.value();
-  };
-  const double inside = token * touched(8 * nodes);
-  if (ep == 8) return inside / all_to_all("gpu", inside, 8);
-  const double across = token * touched(nodes);
-  return across / std::max(all_to_all("node", across, ep / 8), all_to_all("gpu", inside, 8));
+  const collectives::GroupNetwork network(cluster, mesh, group);
+  const double slots = 4096.0 * token * static_cast<double>(copies.each);
+  const double seconds =
+      network.cost(workloads::CollectiveKind::all_to_all, Bytes(static_cast<std::int64_t>(slots * ep)), "", copies)
+          .value();
+  return slots * copies.share_across(nodes > 1 ? nodes : ep) / seconds;
 }
 
 TEST(MeasuredCollectives, DispatchOfDeepEP) {
@@ -363,10 +359,32 @@ TEST(MeasuredCollectives, DispatchOfDeepEP) {
   for (const auto& cells : read_csv(root / "tests/data/deepep_alltoall.csv")) {
     if (cells[0] != "V1 (final)" || cells[1] != "normal") continue;
     const int ep = std::stoi(cells[3]);
-    const double published = std::stod(cells[11]), predicted = dispatch_bandwidth(ep) / 1e9;
+    const double published = std::stod(cells[11]);
+    const workloads::TokenCopies copies{8, std::max(1, ep / 8), 4, workloads::TokenPath::forwarded, 20};
+    const double predicted = dispatch_bandwidth("h800", ep, 7168, copies) / 1e9;
     made += text("| %d | %s | %.0f | %.0f | %+.0f |\n", ep, cells[13].c_str(), published, predicted,
                  100 * (published / predicted - 1));
     EXPECT_NEAR(predicted / published, 1, 0.25) << ep;
+  }
+  std::printf("%s", made.c_str());
+  EXPECT_NE(document().find(made), std::string::npos) << "docs/validation.md should have\n" << made;
+}
+
+// HybridEP's kernels, tokens in BF16 to experts at random: over InfiniBand on H100, inside one NVLink domain on GB200.
+TEST(MeasuredCollectives, DispatchOfHybridEP) {
+  std::string made =
+      "| chip | experts' chips | SMs | published GB/s | predicted GB/s | error of time % "
+      "|\n|---|---|---|---|---|---|\n";
+  for (const auto& cells : read_csv(root / "tests/data/hybridep_alltoall.csv")) {
+    if (cells[0] != "HybridEP") continue;
+    const int ep = std::stoi(cells[2]);
+    const double published = std::stod(cells[8]);
+    const workloads::TokenCopies copies{8, 1, 1, workloads::TokenPath::forwarded, std::stoi(cells[3])};
+    const double predicted =
+        dispatch_bandwidth(cells[1] == "H100" ? "h100" : "gb200-nvl72", ep, 2.0 * 7168, copies) / 1e9;
+    made += text("| %s | %d | %s | %.0f | %.0f | %+.0f |\n", cells[1].c_str(), ep, cells[3].c_str(), published,
+                 predicted, 100 * (published / predicted - 1));
+    EXPECT_NEAR(predicted / published, 1, 0.35) << ep;
   }
   std::printf("%s", made.c_str());
   EXPECT_NE(document().find(made), std::string::npos) << "docs/validation.md should have\n" << made;

@@ -23,7 +23,7 @@ struct Sliced {
 
 scenario::Scenario scenario_of(const Sliced& of) {
   const auto slices =
-      of.schedule.starts_with("seq") ? ", slices: " + std::to_string(of.slices) + ", slice_lengths: " + of.lengths : "";
+      of.schedule.starts_with("s") ? ", slices: " + std::to_string(of.slices) + ", slice_lengths: " + of.lengths : "";
   return scenario::scenario_of_text(
       "format: 1\nmodel: {layers: 16, d_model: 4096, heads: 32, kv_heads: 8, d_ff: 14336, vocabulary: 32000}\n"
       "cluster: h100:1\nparallel: {tensor: 2, pipeline: 4}\nmodel_of_time: ideal\nbatch: {sequences: " +
@@ -103,6 +103,44 @@ TEST(SlicedSteps, TakeLessTimeAndMemory) {
         memory = peak(sliced);
       }
     }
+  }
+}
+
+// SlimPipe: slices of one length of which each takes as long as the mean. The FLOPs are those of whole sequences, and
+// each slice hands over its queries and |i + 1/2 - n/2| slices of keys and values: of 4 slices 3/2, 1/2, 1/2 and 3/2. A
+// token has 16 heads of 128 on each of 2 tensor ranks and 4 of keys and of values, 2 bytes each.
+TEST(SlicedSteps, SharedAttentionTakesAsLongForEverySlice) {
+  const auto scenario = scenario_of({.schedule = "slimpipe", .slices = 4});
+  const auto prepared = preparation::prepare_step(scenario);
+  const double whole = flops_of(preparation::prepare_step(scenario_of({.schedule = "1f1b"})).step);
+  EXPECT_NEAR(flops_of(prepared.step) / whole, 1, 1e-12);
+  std::vector<double> attention;
+  std::vector<std::int64_t> there, back;
+  for (const auto& layer : prepared.model.layers) {
+    if (!layer.is_layer) continue;
+    for (const auto& step : layer.forward) {
+      if (step.work == workloads::ComputeWork::attention) attention.push_back(step.flops.value());
+      if (step.axes == workloads::AxisNames{"pipeline"})
+        (step.name.ends_with("handed over") ? there : back).push_back(step.full_size.value());
+    }
+  }
+  ASSERT_EQ(attention.size(), 4U);
+  for (const double flops : attention) EXPECT_DOUBLE_EQ(flops, attention.front());
+  const std::int64_t tokens = 32768 / 4, queries = tokens * 16 * 128 * 2, keys = 2 * tokens * 4 * 128 * 2;
+  EXPECT_EQ(there, (std::vector<std::int64_t>{queries + keys * 3 / 2, queries + keys / 2, queries + keys / 2,
+                                              queries + keys * 3 / 2}));
+  EXPECT_EQ(back, (std::vector<std::int64_t>{queries, queries, queries, queries}));
+}
+
+// At 128k tokens attention is most of the work: with equal lengths seq1f1b waits for the last slice, slimpipe does not.
+// Its transfers make it no shorter than equal work without them, and it holds no more than seq1f1b with equal lengths
+// and what is handed over.
+TEST(SlicedSteps, SharedAttentionEvensOutEqualLengths) {
+  for (const std::int32_t slices : {4, 8}) {
+    const auto shared = simulated(scenario_of({.schedule = "slimpipe", .slices = slices, .tokens = 131072}));
+    const auto uneven = simulated(scenario_of({.slices = slices, .tokens = 131072}));
+    EXPECT_LT(shared.metrics.step_time, uneven.metrics.step_time) << slices;
+    EXPECT_LT(peak(shared), peak(simulated(scenario_of({.schedule = "1f1b", .tokens = 131072})))) << slices;
   }
 }
 

@@ -38,15 +38,24 @@ install(FILES ${shell_files}/lockstep.bash RENAME lockstep
 install(FILES ${shell_files}/_lockstep DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
 install(FILES ${shell_files}/lockstep.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
 
-# Notices of the headers that are compiled in, where Debian's packages of them say so.
-set(compiled_in "")
-foreach(package nlohmann-json3-dev libcli11-dev libtomlplusplus-dev)
+# One file of licences, since container images leave out all other documents: Lockstep's, those of the software that is compiled in
+# or that the archive carries along, where Debian's packages of it say so, and those of the page's scripts.
+set(notices ${PROJECT_BINARY_DIR}/third_party_notices.txt)
+set(text "")
+foreach(package nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libspdlog-dev libfmt-dev libyaml-cpp-dev libexpat1-dev
+        libnlopt-dev libsqlite3-dev zlib1g-dev libcpp-httplib-dev)
   if(EXISTS /usr/share/doc/${package}/copyright)
     file(READ /usr/share/doc/${package}/copyright notice)
-    string(APPEND compiled_in "${package}\n\n${notice}\n")
+    string(APPEND text "\n---- ${package}\n\n${notice}\n")
   endif()
 endforeach()
-file(WRITE ${PROJECT_BINARY_DIR}/third_party_in_program.txt "${compiled_in}")
+file(CONFIGURE OUTPUT ${notices} CONTENT "\nSoftware of others in this package:\n@text@" @ONLY)
+set(bundled_pages ${PROJECT_BINARY_DIR}/tools/report/bundled)
+add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/copyright
+  COMMAND ${CMAKE_COMMAND} -E cat ${PROJECT_SOURCE_DIR}/LICENSE ${notices} ${bundled_pages}/third_party_in_report.txt > ${PROJECT_BINARY_DIR}/copyright
+  DEPENDS ${PROJECT_SOURCE_DIR}/LICENSE ${notices} ${bundled_pages}/third_party_in_report.txt VERBATIM)
+add_custom_target(lockstep_copyright ALL DEPENDS ${PROJECT_BINARY_DIR}/copyright)
+add_dependencies(lockstep_copyright lockstep_report_page)
 
 # The data root, laid out as in the source tree.
 foreach(data topologies/catalog workloads/catalog scenarios)
@@ -57,10 +66,7 @@ install(DIRECTORY tests/validation/data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/lo
   COMPONENT program FILES_MATCHING PATTERN "*.csv")
 install(DIRECTORY tools/python/lockstep DESTINATION lib/python3/dist-packages COMPONENT program
   PATTERN "__pycache__" EXCLUDE)
-install(FILES LICENSE RENAME copyright DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
-install(FILES README.md CHANGELOG.md ${PROJECT_BINARY_DIR}/third_party_in_program.txt
-  ${PROJECT_BINARY_DIR}/tools/report/third_party_in_report.txt
-  DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(FILES ${PROJECT_BINARY_DIR}/copyright README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT program)
 
 # The C library and what belongs to the system's loader are never carried along.
@@ -79,7 +85,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME lockstep)
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "librsvg2-bin, python3")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "python3")
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME lockstep-mpi)
 set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "lockstep (= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_MPI_DESCRIPTION "sweeps and searches for plans over the ranks of an MPI job")
@@ -88,4 +94,16 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
   "lockstep (= ${PROJECT_VERSION}), libboost-dev, libexpat1-dev, libspdlog-dev, libyaml-cpp-dev, nlohmann-json3-dev, zlib1g-dev, libnlopt-cxx-dev, libnlopt-dev, libsqlite3-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "headers, libraries and the CMake package lockstep")
+
 include(CPack)
+
+# ninja source_tarball: the last commit with the bundled pages, so that whoever builds from it needs no Node.js.
+find_package(Git QUIET)
+if(GIT_FOUND)
+  set(root lockstep-${PROJECT_VERSION})
+  add_custom_target(source_tarball
+    COMMAND ${GIT_EXECUTABLE} archive --output=${PROJECT_BINARY_DIR}/${root}.tar.gz
+      --prefix=${root}/tools/report/bundled/ --add-file=${bundled_pages}/report.html.gz --add-file=${bundled_pages}/explorer.html.gz
+      --add-file=${bundled_pages}/third_party_in_report.txt --prefix=${root}/ HEAD
+    DEPENDS ${bundled_pages}/report.html.gz WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMENT "The source as a tarball" VERBATIM)
+endif()

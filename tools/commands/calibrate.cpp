@@ -15,6 +15,7 @@
 #include "tools/commands/calibrate_measurements.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/calibration_report.hpp"
@@ -286,10 +287,11 @@ void run_calibrate(const CalibrateArguments& arguments, spdlog::logger& log) {
   if (of_chip) chip = chip_of(arguments, network);
   const auto report = Calibration(arguments, std::move(measurements), std::move(network), std::move(chip)).run(log);
   const auto json = calibration_json(report);
-  if (!arguments.write.empty()) output::write_file(arguments.write, report.yaml);
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  const auto text = arguments.json == "-" ? json : calibration_text(report);
-  output::print(text);
+  output::Answer answer;
+  answer.write(arguments.write, report.yaml);
+  answer.write(arguments.json, json);
+  if (arguments.json == "-") return output::print(json);
+  answer.print(calibration_text(report));
 }
 
 }  // namespace

@@ -16,8 +16,10 @@
 #include "tools/commands/fastest_plan.hpp"
 #include "tools/commands/given_scenario.hpp"
 #include "tools/commands/kept_to_the_end.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/elements/terminal.hpp"
 #include "tools/output/files/exit_code.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/results/scenario_notes.hpp"
@@ -134,7 +136,7 @@ void check_scenarios(const CheckArguments& arguments, spdlog::logger& log) {
         notes.push_back(note);
       }
       rows.push_back(row_of(given.name(), found, layout, notes));
-      if (arguments.json != "-") output::print(text);
+      if (arguments.json != "-") output::print(output::fitted(text));
     } catch (const ConfigError& error) {
       for (const auto& problem : error.problems()) problems.add(problem);
     }
@@ -142,7 +144,9 @@ void check_scenarios(const CheckArguments& arguments, spdlog::logger& log) {
   problems.throw_if_any();
   const auto json = output::json_document(Json{{"scenarios", rows}});
   if (arguments.json == "-") output::print(json);
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
+  output::Answer answer;
+  answer.write(arguments.json, json);
+  if (arguments.json != "-") answer.print("");
   if (arguments.fail_if_unfit && !all_fit) throw output::AnsweredNo();
 }
 

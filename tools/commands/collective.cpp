@@ -13,6 +13,7 @@
 #include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
@@ -241,8 +242,9 @@ void time_collective(const CollectiveArguments& arguments, spdlog::logger& log) 
                                 arguments.all || from_file || !arguments.out.empty(), machine.perturbations, log,
                                 from_file ? &*from_file : nullptr)};
   const auto json = output::json_document(json_of(measurement, arguments));
-  if (!arguments.trace.empty()) output::write_file(arguments.trace, trace_of(measurement, arguments.trace));
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
+  output::Answer answer;
+  if (!arguments.trace.empty()) answer.write(arguments.trace, trace_of(measurement, arguments.trace));
+  answer.write(arguments.json, json);
   std::string left_out;
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);
@@ -250,10 +252,10 @@ void time_collective(const CollectiveArguments& arguments, spdlog::logger& log) 
     const report::TimedCollective timed{kind, cluster, arguments.cluster, measurement.group(),
                                         mesh.ranks() / measurement.group()};
     left_out = report::write_report(files, arguments.out, report::collective_report(timed, measurement.study));
-    files.finish();
+    answer.finish(files, arguments.out);
   }
-  const auto text = arguments.json == "-" ? json : output::fitted(text_of(measurement, arguments) + left_out);
-  output::print(text);
+  if (arguments.json == "-") return output::print(json);
+  answer.print(text_of(measurement, arguments) + left_out);
 }
 
 void run_collective(const CollectiveArguments& arguments, spdlog::logger& log) {

@@ -1,6 +1,7 @@
 #include "tools/commands/command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -13,6 +14,7 @@
 
 #include "sim/core/errors.hpp"
 #include "sim/core/visible_text.hpp"
+#include "tools/output/elements/columns_text.hpp"
 #include "tools/output/files/exit_code.hpp"
 
 namespace lockstep::commands {
@@ -87,7 +89,18 @@ Option& Option::not_negative() {
 }
 
 Option& Option::one_of(const std::vector<std::string>& words) {
-  option_->check(CLI::IsMember(words));
+  std::string list, names;
+  for (const auto& word : words) {
+    list += (list.empty() ? "" : ",") + word;
+    names += (names.empty() ? "" : ", ") + word;
+  }
+  option_->check(CLI::Validator(
+      [=](const std::string& value) -> std::string {
+        if (std::find(words.begin(), words.end(), value) != words.end()) return "";
+        const auto hint = did_you_mean(value, words);
+        return "'" + value + "' is not a choice; expected one of " + names + (hint.empty() ? "" : "; " + hint);
+      },
+      "{" + list + "}"));
   return *this;
 }
 
@@ -226,6 +239,21 @@ void CommandLine::refuse_extra_words() const {
   problems.throw_if_any();
 }
 
+/// CLI11 names what is missing, but neither the command nor what it is.
+void CommandLine::refuse_missing() const {
+  const auto given = app_->get_subcommands();
+  if (given.empty()) return;
+  Problems problems;
+  for (const auto* option : given.front()->get_options()) {
+    if (option->get_required() && option->count() == 0)
+      problems.add({{program_ + " " + given.front()->get_name(), 0, 0},
+                    "",
+                    option->get_name() + " is missing",
+                    option->get_description()});
+  }
+  problems.throw_if_any();
+}
+
 /// An empty value is most often a variable of the shell that is not set.
 void CommandLine::refuse_empty_values() {
   for (auto* command : app_->get_subcommands([](const CLI::App*) { return true; })) {
@@ -239,18 +267,32 @@ void CommandLine::refuse_empty_values() {
 std::optional<int> CommandLine::run(int argc, const char* const* argv) {
   refuse_empty_values();
   app_->failure_message([](const CLI::App*, const CLI::Error& error) { return std::string(error.what()) + "\n"; });
+  std::vector<const char*> words(argv, argv + argc);
+  if (argc > 1 && std::string_view(argv[1]) == "help") {  // help, help run
+    words.erase(words.begin() + 1);
+    words.push_back("--help");
+  }
   try {
-    if (argc > 1) refuse_unknown_command(argv[1]);
-    app_->parse(argc, argv);
+    if (words.size() > 1) refuse_unknown_command(words[1]);
+    app_->parse(static_cast<int>(words.size()), words.data());
     return {};
   } catch (const CLI::ExtrasError&) {
     refuse_extra_words();
     throw;
+  } catch (const CLI::RequiredError&) {
+    refuse_extra_words();
+    refuse_missing();
+    output::tell(program_ + ": no command is given; expected one of those below\n\n" + app_->help());
+    return 2;
+  } catch (const CLI::ArgumentMismatch& error) {  // "--set: 1 required TEXT missing"
+    const std::string text = error.what();
+    throw ConfigError({{{text.substr(0, text.find(':')), 0, 0}, "", "has no value", "a word after it, as in --help"}});
   } catch (const CLI::ParseError& error) {
     std::ostringstream out, err;
     const int code = app_->exit(error, out, err) == 0 ? 0 : 2;
     output::tell(err.str());
-    std::fputs(visible(out.str(), LineFeeds::kept).c_str(), stdout);
+    constexpr std::size_t second_column = 30;  // CLI11's
+    std::fputs(visible(output::fitted_columns(out.str(), second_column), LineFeeds::kept).c_str(), stdout);
     return code;
   }
 }

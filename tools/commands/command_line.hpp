@@ -78,6 +78,7 @@ class CommandLine {
  private:
   void refuse_unknown_command(const std::string& word) const;
   void refuse_extra_words() const;
+  void refuse_missing() const;
   void refuse_empty_values();
 
   std::unique_ptr<CLI::App> app_;

@@ -7,8 +7,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/scenario_variants.hpp"
-#include "tools/output/elements/png.hpp"
-#include "tools/output/elements/terminal.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/results/result_json.hpp"
 #include "tools/output/results/scenario_comparison.hpp"
@@ -21,7 +20,6 @@ struct CompareArguments {
   VariedScenarios given;
   std::string json, out;
   std::string engine = "automatic";
-  bool png = false;
 };
 
 /// Checked as far as can be done without simulating; every problem of every scenario once.
@@ -49,7 +47,6 @@ std::vector<scenario::Scenario> load_all(const std::vector<Variant>& variants,
 
 void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
   output::check_folder_place(arguments.out);
-  output::check_png_writer(arguments.png ? arguments.out : "");
   if (arguments.json != "-") output::check_file_place(arguments.json);
   const auto variants = variants_of(arguments.given);
   if (variants.size() < 2) {
@@ -70,7 +67,7 @@ void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
     SimulateOptions options;
     options.engine = engine::engine_named(arguments.engine);
     options.record_phases = true;
-    options.routing_draws = usual_routing_draws;
+    options.draws = usual_draws;
     const auto answer = studies::in_child([&] {
       const auto simulation = simulate(scenarios[i], options, log);
       return result_json(scenarios[i], simulation, output::WallTimes::hidden) + '\0' +
@@ -82,17 +79,18 @@ void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
   }
   if (progress) progress("done", 1);
   const auto json = comparison_json(compared);
+  output::Answer answer;
   std::string left_out;
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);
     files.write(std::filesystem::path(arguments.out) / "compare.json", json);
-    write_picture(files, std::filesystem::path(arguments.out) / "compare", comparison_picture(compared), arguments.png);
+    files.write(std::filesystem::path(arguments.out) / "compare.svg", comparison_picture(compared));
     left_out = report::write_report(files, arguments.out, report::compare_report(compared, timelines));
-    files.finish();
+    answer.finish(files, arguments.out);
   }
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  const auto text = arguments.json == "-" ? json : output::fitted(comparison_text(compared) + left_out);
-  output::print(text);
+  answer.write(arguments.json, json);
+  if (arguments.json == "-") return output::print(json);
+  answer.print(comparison_text(compared) + left_out);
 }
 
 }  // namespace
@@ -104,10 +102,6 @@ void add_compare(CommandLine& line, spdlog::logger& log) {
   add_engine_option(command, arguments->engine);
   command.option("--json", arguments->json, "write the comparison as JSON to a file, or to stdout with -");
   command.option("--out", arguments->out, "folder for report.html, compare.json and the bars of compare.svg");
-  command
-      .flag("--png", arguments->png,
-            "also write the pictures of --out as PNG (needs rsvg-convert, Debian's librsvg2-bin)")
-      .needs("--out");
   command.footer(
       "Examples:\n  lockstep compare scenarios/llama3-70b-h100.yaml scenarios/llama3-70b-v5p.yaml\n"
       "  lockstep compare scenarios/llama3-70b-h100.yaml --vary batch.sequences=512,1024,2048 --out out/batch");

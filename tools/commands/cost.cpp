@@ -8,7 +8,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/scenario_variants.hpp"
-#include "tools/output/elements/terminal.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/files/new_file.hpp"
 #include "tools/output/studies/cost_report.hpp"
@@ -81,14 +81,16 @@ void run_cost(const CostArguments& arguments, spdlog::logger& log) {
   if (progress) progress("done", 1);
   const output::CostAim aim{arguments.tokens, prices.currency};
   const auto json = cost_json(runs, aim);
+  output::Answer answer;
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);
     files.write(std::filesystem::path(arguments.out) / "cost.json", json);
     files.write(std::filesystem::path(arguments.out) / "power.svg", power_picture(runs));
-    files.finish();
+    answer.finish(files, arguments.out);
   }
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  output::print(arguments.json == "-" ? json : output::fitted(cost_text(runs, aim)));
+  answer.write(arguments.json, json);
+  if (arguments.json == "-") return output::print(json);
+  answer.print(cost_text(runs, aim));
 }
 
 }  // namespace

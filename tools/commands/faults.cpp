@@ -6,6 +6,7 @@
 #include "sim/studies/faults/fault_study.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/fault_text.hpp"
 #include "tools/report/fault_report.hpp"
@@ -30,15 +31,17 @@ void run_faults(const FaultArguments& arguments, spdlog::logger& log) {
   options.progress = progress_line();
   const auto study = study_faults(scenario, options, log);
   const auto json = output::fault_json(scenario, study);
+  output::Answer answer;
   std::string left_out;
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);
     files.write(std::filesystem::path(arguments.out) / "faults.json", json);
     left_out = report::write_report(files, arguments.out, report::fault_report(scenario, study));
-    files.finish();
+    answer.finish(files, arguments.out);
   }
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  output::print(arguments.json == "-" ? json : output::fault_text(scenario, study) + left_out);
+  answer.write(arguments.json, json);
+  if (arguments.json == "-") return output::print(json);
+  answer.print(output::fault_text(scenario, study) + left_out);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "sim/scenario/scenario_of_document.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/output/elements/shell_word.hpp"
 #include "workloads/model/model.hpp"
 
 namespace lockstep::commands {
@@ -95,12 +96,21 @@ std::string of_model(const ScenarioArguments& arguments) {
                   (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + *length)});
   }
   problems.throw_if_any();
-  const auto cluster = arguments.cluster.find_first_of("{[\n") == std::string::npos
-                           ? "\"" + arguments.cluster + "\""  // 2x4 and the like are no numbers
-                           : arguments.cluster;
-  return "format: 1\nmodel: \"" + arguments.scenario + "\"\ncluster: " + cluster +
+  const bool is_map = arguments.cluster.find_first_of("{[\n") != std::string::npos;
+  const auto cluster = is_map ? arguments.cluster : in_one_line(arguments.cluster);
+  return "format: 1\nmodel: " + in_one_line(arguments.scenario) + "\ncluster: " + cluster +
          "\nbatch: {sequences: " + std::to_string(*tokens / *length) + ", sequence_length: " + std::to_string(*length) +
          "}\n";
+}
+
+/// The lines of a scenario that of_model wrote are the options that they came from.
+std::vector<Problem> by_option(std::vector<Problem> problems, const std::string& file) {
+  for (auto& problem : problems) {
+    if (problem.where.file != file || problem.where.line < 3 || problem.where.line > 4) continue;
+    problem.where = {problem.where.line == 3 ? "--cluster" : "--batch-tokens", 0, 0};
+    if (problem.key == "cluster" || problem.key == "batch") problem.key.clear();
+  }
+  return problems;
 }
 
 }  // namespace
@@ -135,7 +145,9 @@ void add_scenario(Command& command, ScenarioArguments& arguments, const std::str
 }
 
 GivenScenario::GivenScenario(const ScenarioArguments& arguments)
-    : name_(arguments.scenario), arguments_(arguments.scenario), overrides_(parse_overrides(arguments.overrides)) {
+    : name_(arguments.scenario),
+      arguments_(output::shell_word(arguments.scenario)),
+      overrides_(parse_overrides(arguments.overrides)) {
   const bool of_a_model =
       !arguments.cluster.empty() || !arguments.batch_tokens.empty() || !arguments.sequence_length.empty();
   if (arguments.scenario != "-" && !is_model(arguments.scenario) && of_a_model &&
@@ -161,11 +173,11 @@ GivenScenario::GivenScenario(const ScenarioArguments& arguments)
       break;
     case Kind::model:
       text_ = of_model(arguments);
-      arguments_ += " --cluster '" + arguments.cluster + "' --batch-tokens " + arguments.batch_tokens +
-                    " --sequence-length " + arguments.sequence_length;
+      arguments_ += " --cluster " + output::shell_word(arguments.cluster) + " --batch-tokens " +
+                    arguments.batch_tokens + " --sequence-length " + arguments.sequence_length;
       break;
   }
-  for (const auto& replaced : arguments.overrides) arguments_ += " --set '" + replaced + "'";
+  for (const auto& replaced : arguments.overrides) arguments_ += " --set " + output::shell_word(replaced);
 }
 
 YamlView GivenScenario::document(Problems& problems) const {
@@ -179,8 +191,13 @@ scenario::Scenario GivenScenario::load() const {
   Problems problems;
   scenario::LastParts none;
   const auto stem = std::filesystem::path(name_).stem().string();
-  return scenario_of_document(YamlView::from_text(text_, name_, problems), overrides_, stem.empty() ? name_ : stem, ".",
-                              problems, none);
+  try {
+    return scenario_of_document(YamlView::from_text(text_, name_, problems), overrides_, stem.empty() ? name_ : stem,
+                                ".", problems, none);
+  } catch (const ConfigError& error) {
+    if (kind_ != Kind::model) throw;
+    throw ConfigError(by_option(error.problems(), name_));
+  }
 }
 
 bool GivenScenario::lacks_a_plan() const {

@@ -8,7 +8,7 @@
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/fastest_plan.hpp"
 #include "tools/commands/given_scenario.hpp"
-#include "tools/output/elements/terminal.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/goodput_text.hpp"
 #include "tools/report/goodput_report.hpp"
@@ -75,17 +75,17 @@ void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
   const auto study = study_goodput(std::move(model), arguments.runs, arguments.seed, Seconds(days * 86400));
 
   const auto json = goodput_json(scenario, study, aim);
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
+  output::Answer answer;
+  answer.write(arguments.json, json);
   std::string left_out;
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);
     files.write(std::filesystem::path(arguments.out) / "goodput.json", json);
     left_out = report::write_report(files, arguments.out, report::goodput_report(scenario, study, aim));
-    files.finish();
+    answer.finish(files, arguments.out);
   }
-  const auto text =
-      arguments.json == "-" ? json : output::fitted(plan_line + goodput_text(scenario, study, aim) + left_out);
-  output::print(text);
+  if (arguments.json == "-") return output::print(json);
+  answer.print(plan_line + goodput_text(scenario, study, aim) + left_out);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/import_recipe.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/import_report.hpp"
 #include "topologies/fabrics/fabric.hpp"
@@ -28,9 +29,14 @@ struct ImportArguments {
   throw ConfigError({{{where, 0, 0}, "", what, expected}});
 }
 
-void deliver(const ImportArguments& arguments, const std::string& text, const std::string& json) {
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  output::print(arguments.json == "-" ? json : text);
+/// `yaml` is the file of --out, where there is one.
+void deliver(const ImportArguments& arguments, const std::string& yaml, const std::string& text,
+             const std::string& json) {
+  output::Answer answer;
+  answer.write(arguments.out, yaml);
+  answer.write(arguments.json, json);
+  if (arguments.json == "-") return output::print(json);
+  answer.print(text);
 }
 
 /// The graph as our YAML, which is checked to read back.
@@ -103,16 +109,16 @@ void import_network(const ImportArguments& arguments) {
     for (const auto& [option, given] : {std::pair("--chip", &arguments.chip), std::pair("--nic", &arguments.nic)}) {
       if (!given->empty() && arguments.out.empty()) refuse(option, "is for the node that --out writes", "--out too");
     }
-    if (!arguments.out.empty()) output::write_file(arguments.out, node_file(node, arguments, problems));
-    return deliver(arguments, output::node_text(node), output::node_json(node));
+    return deliver(arguments, arguments.out.empty() ? "" : node_file(node, arguments, problems),
+                   output::node_text(node), output::node_json(node));
   }
   for (const auto& [option, given] : {std::pair("--chip", &arguments.chip), std::pair("--nic", &arguments.nic)}) {
     if (!given->empty()) refuse(option, "the file describes a network, not a node", "no " + std::string(option));
   }
   const auto import = topologies::read_network_text(*text, arguments.file, problems);
   problems.throw_if_any();
-  if (!arguments.out.empty()) output::write_file(arguments.out, graph_text(import.graph, arguments.out));
-  deliver(arguments, output::network_text(import), output::network_json(import));
+  deliver(arguments, arguments.out.empty() ? "" : graph_text(import.graph, arguments.out), output::network_text(import),
+          output::network_json(import));
 }
 
 void run_import(const ImportArguments& arguments) {

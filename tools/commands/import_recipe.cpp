@@ -5,6 +5,7 @@
 #include "sim/studies/recipes/import_recipe.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/recipe_report.hpp"
 #include "topologies/graph/text_file.hpp"
@@ -89,11 +90,13 @@ void import_recipe(const std::string& file, const RecipeArguments& arguments, co
     const auto end = recipe.yaml.find("  #", at);
     recipe.yaml.replace(at + 8, end - at - 8, moved);
   }
-  if (!out.empty()) output::write_file(out, recipe.yaml);
-  if (!json.empty() && json != "-") output::write_file(json, output::recipe_json(recipe));
-  output::print(json == "-"   ? output::recipe_json(recipe)
-                : out.empty() ? recipe.yaml
-                              : output::recipe_text(recipe, file));
+  output::Answer answer;
+  answer.write(out, recipe.yaml);
+  const auto document = json.empty() ? "" : output::recipe_json(recipe);
+  answer.write(json, document);
+  if (json == "-") return output::print(document);
+  if (out.empty()) return output::print(recipe.yaml);
+  answer.print(output::recipe_text(recipe, file));
 }
 
 }  // namespace lockstep::commands

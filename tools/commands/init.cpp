@@ -6,6 +6,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/fastest_plan.hpp"
 #include "tools/commands/moved_files.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 
 namespace lockstep::commands {
@@ -78,7 +79,9 @@ void run_init(const InitArguments& arguments, spdlog::logger& log) {
   const auto text = commented(root);
   problems.throw_if_any();
   if (arguments.out.empty()) return output::print(text);
-  output::write_file(arguments.out, text);
+  output::Answer answer;
+  answer.write(arguments.out, text);
+  answer.print("");
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ std::string list_of(const std::string& what) {
 void add_list(CommandLine& line) {
   auto command = line.command("list", "the models, chips, nodes, fabrics or schedules that can be named");
   auto what = std::make_shared<std::string>();
-  command.option("what", *what, "which list").required().one_of(lists);
+  command.option("what", *what, "models, chips, nodes, fabrics or schedules").required().one_of(lists);
   command.footer("Example:\n  lockstep list chips");
   command.callback([what] { output::print(output::fitted(list_of(*what))); });
 }

@@ -10,6 +10,7 @@
 #include "sim/studies/calibration/yaml_number.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
@@ -96,6 +97,7 @@ std::vector<Part> parts_of(const workloads::ParameterCount& count) {
                              {"shared experts", count.shared_experts, count.shared_experts},
                              {"router", count.router, count.router},
                              {"norms", count.norms, count.norms},
+                             {"residual streams", count.streams, count.streams},
                              {"lm_head", count.lm_head, count.lm_head}};
   std::erase_if(parts, [](const Part& part) { return part.total == 0; });
   return parts;
@@ -138,6 +140,8 @@ const char* attention_name(const workloads::Model& model, const workloads::Layer
   if (!model.attention || kind.mixer == workloads::Mixer::none) return "none";
   if (kind.mixer == workloads::Mixer::recurrence) return model.recurrence ? rule_name(model.recurrence->rule) : "none";
   if (model.latent) return model.indexer ? "sparse latent" : "latent";
+  if (kind.compression != workloads::Compression::none)
+    return kind.compression == workloads::Compression::chosen ? "compressed sparse" : "heavily compressed";
   if (model.kv_heads == model.heads) return "multi-head";
   return model.kv_heads == 1 ? "multi-query" : "grouped-query";
 }
@@ -180,6 +184,8 @@ Json layer_json(const workloads::Model& model, const workloads::LayerSequence& s
   if (kind.mixer != workloads::Mixer::attention) {
     for (const char* key : {"reach", "window", "heads", "kv_heads", "head_size"}) layer.erase(key);
   }
+  if (kind.compression != workloads::Compression::none)
+    layer["tokens_per_entry"] = model.compressed->rate(kind.compression);
   if (kind.mixer == workloads::Mixer::recurrence && model.recurrence) {
     const workloads::Recurrence& recurrence = *model.recurrence;
     layer["recurrence"] = {{"heads", recurrence.heads},
@@ -245,6 +251,15 @@ std::string parts_text(const workloads::ParameterCount& count) {
   return text;
 }
 
+/// "window 128, best 512 of 1/4": of entries, each of which stands for so many tokens.
+std::string seen_text(const workloads::Model& model, const workloads::LayerKind& kind) {
+  std::string text = "window " + std::to_string(kind.span);
+  if (kind.compression == workloads::Compression::none) return text;
+  text += kind.compression == workloads::Compression::chosen ? ", best " + std::to_string(model.indexer->top_k) + " of "
+                                                             : ", all ";
+  return text + "1/" + std::to_string(model.compressed->rate(kind.compression));
+}
+
 std::string layers_table(const workloads::Model& model) {
   const workloads::LayerSequence sequence = layer_sequence(model);
   output::Table table({"layers", "count", "attention", "sees", "params", "active", "mlp"});
@@ -254,6 +269,7 @@ std::string layers_table(const workloads::Model& model) {
     const workloads::LayerParameters count = count_layer(model, kind);
     const std::string sees =
         kind.mixer != workloads::Mixer::attention ? "-"
+        : model.compressed                        ? seen_text(model, kind)
         : model.indexer                           ? "best " + std::to_string(model.indexer->top_k)
         : kind.reach == workloads::AttentionReach::full
             ? "all"
@@ -277,7 +293,8 @@ std::string heads_text(const workloads::Model& model) {
   }
   if (model.indexer)
     text += "; indexer of " + std::to_string(model.indexer->heads) + " heads keeps " +
-            std::to_string(model.indexer->top_k) + " tokens";
+            std::to_string(model.indexer->top_k) + (model.compressed ? " entries" : " tokens");
+  if (model.streams > 1) text += "; " + std::to_string(model.streams) + " residual streams";
   if (model.full_heads)
     text += ", of " + std::to_string(model.full_heads->head_size) + " with " +
             std::to_string(model.full_heads->kv_heads) + " key-value heads where a layer sees all tokens";
@@ -326,9 +343,10 @@ void run_model(const ModelArguments& arguments) {
     return output::print((model.source.empty() ? "" : "source: \"" + model.source + "\"\n") + *block);
   }
   const std::string json = output::json_document(json_of(model, arguments.sequence_length));
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  const std::string text = arguments.json == "-" ? json : text_of(model, arguments.sequence_length);
-  output::print(text);
+  output::Answer answer;
+  answer.write(arguments.json, json);
+  if (arguments.json == "-") return output::print(json);
+  answer.print(text_of(model, arguments.sequence_length));
 }
 
 }  // namespace

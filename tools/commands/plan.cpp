@@ -12,6 +12,7 @@
 #include "tools/commands/interrupt.hpp"
 #include "tools/commands/moved_files.hpp"
 #include "tools/commands/plan_arguments_private.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/exit_code.hpp"
 #include "tools/output/files/file.hpp"
@@ -96,7 +97,7 @@ void refuse_what_asks_for_nothing(const PlanArguments& arguments) {
 
 /// plan.json, best.yaml and report.html; gives back what to tell the user about them.
 std::string write_folder(const PlanArguments& arguments, const GivenScenario& given, const planning::PlanSpace& space,
-                         const planning::SearchResult& result, spdlog::logger& log) {
+                         const planning::SearchResult& result, output::Answer& answer, spdlog::logger& log) {
   const std::filesystem::path folder = arguments.out;
   std::vector<planning::MemoryPoint> front;
   std::optional<Simulation> step;
@@ -115,7 +116,7 @@ std::string write_folder(const PlanArguments& arguments, const GivenScenario& gi
   if (!best_yaml.empty()) files.write(folder / "best.yaml", best_yaml);
   const auto left_out =
       report::write_report(files, folder, report::plan_report(space, result, front, step ? &*step : nullptr));
-  files.finish();
+  answer.finish(files, folder);
   return left_out;
 }
 
@@ -138,20 +139,22 @@ void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
   const auto own =
       as_text && !given.lacks_a_plan() ? planning::figures_of_file(scenario, options.engine, log) : std::nullopt;
   const auto result = search_plans(space, options, log);
-  if (!arguments.json.empty() && arguments.json != "-")
-    output::write_file(arguments.json, plan_json(space, result, output::WallTimes::hidden));
+  output::Answer answer;
+  if (!arguments.json.empty() && as_text)
+    answer.write(arguments.json, plan_json(space, result, output::WallTimes::hidden));
   if (!arguments.write.empty() && !result.best.empty()) {
     const auto& best = result.best.front().choice;
-    output::write_file(arguments.write,
-                       as_scenario(scenario, given, arguments.write, space.keys(space.node_of(best), best)));
+    answer.write(arguments.write, as_scenario(scenario, given, arguments.write, space.keys(space.node_of(best), best)));
   }
-  const auto left_out = arguments.out.empty() ? "" : write_folder(arguments, given, space, result, log);
+  const auto left_out = arguments.out.empty() ? "" : write_folder(arguments, given, space, result, answer, log);
   const bool nothing_fits = result.best.empty() && !result.stopped;
-  output::print(as_text ? output::fitted(output::plan_text(space, result) +
-                                         output::beside_the_files_own(space, result, own) +
-                                         training_text(arguments, space, result) +
-                                         (nothing_fits ? what_would_fit(space, options, log) : "") + left_out)
-                        : plan_json(space, result, output::WallTimes::shown));
+  if (as_text) {
+    answer.print(output::plan_text(space, result) + output::beside_the_files_own(space, result, own) +
+                 training_text(arguments, space, result) + (nothing_fits ? what_would_fit(space, options, log) : "") +
+                 left_out);
+  } else {
+    output::print(plan_json(space, result, output::WallTimes::shown));
+  }
   if (options.progress) options.progress("done", 1);
   if (result.best.empty()) throw output::AnsweredNo();
 }

@@ -6,6 +6,7 @@
 #include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/plan_arguments_private.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/exit_code.hpp"
 #include "tools/output/files/file.hpp"
@@ -174,17 +175,20 @@ void plan_for_chips(const PlanArguments& arguments, const scenario::Scenario& sc
   study.finish();
   if (deadline && met.empty())
     met = "no number of chips in the range finishes in " + output::fixed(arguments.days, 1) + " days";
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, study.json());
+  output::Answer answer;
+  answer.write(arguments.json, study.json());
   std::string left_out;
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);
     files.write(std::filesystem::path(arguments.out) / "plan.json", study.json());
     left_out = report::write_report(files, arguments.out, report::chips_report(scenario, study.rows(), met));
-    files.finish();
+    answer.finish(files, arguments.out);
   }
-  output::print(arguments.json == "-"
-                    ? study.json()
-                    : output::fitted(study.text() + (met.empty() ? "" : "\n" + met + "\n") + left_out));
+  if (arguments.json == "-") {
+    output::print(study.json());
+  } else {
+    answer.print(study.text() + (met.empty() ? "" : "\n" + met + "\n") + left_out);
+  }
   const auto& rows = study.rows();
   if (std::none_of(rows.begin(), rows.end(), [](const auto& row) { return row.figures.has_value(); }))
     throw output::AnsweredNo();

@@ -10,7 +10,7 @@
 #include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/output/elements/terminal.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/files/new_file.hpp"
 #include "tools/output/studies/from_trace_text.hpp"
@@ -40,9 +40,11 @@ std::string groups_of(const ReplayArguments& arguments) {
   return std::filesystem::is_regular_file(beside, error) ? beside.string() : "";
 }
 
-void give(const ReplayArguments& arguments, const std::string& text, const std::string& json) {
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  output::print(arguments.json == "-" ? json : output::fitted(text));
+void give(const ReplayArguments& arguments, const std::string& text, const std::string& json,
+          output::Answer answer = {}) {
+  answer.write(arguments.json, json);
+  if (arguments.json == "-") return output::print(json);
+  answer.print(text);
 }
 
 /// What a trace cannot tell of other sizes.
@@ -122,9 +124,10 @@ void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
     const from_trace::FromTraceOptions options{arguments.cluster, parse_overrides(arguments.said), arguments.scenario};
     const auto made = from_trace::scenario_of_trace(job, options, log);
     if (progress) progress("done", 1);
-    output::write_file(arguments.scenario, made.yaml);
+    output::Answer answer;
+    answer.write(arguments.scenario, made.yaml);
     return give(arguments, output::from_trace_text(made, arguments.scenario),
-                output::from_trace_json(made, arguments.scenario));
+                output::from_trace_json(made, arguments.scenario), answer);
   }
   replay::ReplayOptions options;
   options.data = arguments.data.value_or(0);
@@ -148,14 +151,15 @@ void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
   if (progress) progress("done", 1);
   auto text = output::replay_text(job, replay, arguments.cluster);
   const auto json = output::replay_json(job, replay, arguments.cluster);
+  output::Answer answer;
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);
     const std::filesystem::path folder = arguments.out;
     files.write(folder / "result.json", json);
     text += report::write_report(files, folder, report::replay_report(job, replay, arguments.cluster));
-    files.finish();
+    answer.finish(files, arguments.out);
   }
-  give(arguments, text, json);
+  give(arguments, text, json, answer);
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include "sim/studies/roofline/study.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/json_document.hpp"
-#include "tools/output/elements/png.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
@@ -21,7 +21,6 @@ namespace {
 
 struct RooflineArguments {
   std::string scenario, json, out;
-  bool png = false;
   std::vector<std::string> overrides;
 };
 
@@ -166,22 +165,23 @@ void run_on_a_network(const RooflineArguments& arguments, const scenario::Scenar
     if (progress) progress(stage, fraction);
   });
   const auto json = output::json_document(json_of(scenario, study));
+  output::Answer answer;
   std::string left_out;
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);
     files.write(std::filesystem::path(arguments.out) / "roofline.json", json);
-    write_picture(files, std::filesystem::path(arguments.out) / "exposed_by_tokens_per_chip",
-                  draw(output::exposed_plot(study)), arguments.png);
+    files.write(std::filesystem::path(arguments.out) / "exposed_by_tokens_per_chip.svg",
+                draw(output::exposed_plot(study)));
     left_out = report::write_report(files, arguments.out, report::roofline_report(scenario, study));
-    files.finish();
+    answer.finish(files, arguments.out);
   }
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  output::print(arguments.json == "-" ? json : output::fitted(text_of(scenario, study) + left_out));
+  answer.write(arguments.json, json);
+  if (arguments.json == "-") return output::print(json);
+  answer.print(text_of(scenario, study) + left_out);
 }
 
 void run_roofline(const RooflineArguments& arguments, spdlog::logger& log) {
   output::check_folder_place(arguments.out);
-  output::check_png_writer(arguments.png ? arguments.out : "");
   if (arguments.json != "-") output::check_file_place(arguments.json);
   const auto scenario = load_scenario(arguments.scenario, parse_overrides(arguments.overrides));
   (void)preparation::prepare_step(scenario);
@@ -191,20 +191,19 @@ void run_roofline(const RooflineArguments& arguments, spdlog::logger& log) {
     if (progress) progress(stage, fraction);
   });
   const auto json = output::json_document(json_of(scenario, study));
+  output::Answer answer;
   std::string left_out;
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);
     files.write(std::filesystem::path(arguments.out) / "roofline.json", json);
-    write_picture(files, std::filesystem::path(arguments.out) / "ratio_by_tokens_per_chip",
-                  draw(output::ratio_plot(study)), arguments.png);
-    write_picture(files, std::filesystem::path(arguments.out) / "times_by_batch", draw(output::times_plot(study)),
-                  arguments.png);
+    files.write(std::filesystem::path(arguments.out) / "ratio_by_tokens_per_chip.svg", draw(output::ratio_plot(study)));
+    files.write(std::filesystem::path(arguments.out) / "times_by_batch.svg", draw(output::times_plot(study)));
     left_out = report::write_report(files, arguments.out, report::roofline_report(scenario, study));
-    files.finish();
+    answer.finish(files, arguments.out);
   }
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  const auto text = arguments.json == "-" ? json : output::fitted(text_of(scenario, study) + left_out);
-  output::print(text);
+  answer.write(arguments.json, json);
+  if (arguments.json == "-") return output::print(json);
+  answer.print(text_of(scenario, study) + left_out);
 }
 
 }  // namespace
@@ -216,10 +215,6 @@ void add_roofline(CommandLine& line, spdlog::logger& log) {
   command.option("--json", arguments->json, "write the study as JSON to a file, or to stdout with -");
   command.option("--out", arguments->out,
                  "folder for report.html, roofline.json and the plots (SVG): two of a torus, one of a network");
-  command
-      .flag("--png", arguments->png,
-            "also write the pictures of --out as PNG (needs rsvg-convert, Debian's librsvg2-bin)")
-      .needs("--out");
   command.option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)").repeatable();
   command.footer("Example:\n  lockstep roofline scenarios/llama2-13b-fsdp-tp-block.yaml");
   command.callback([arguments, &log] { run_roofline(*arguments, log); });

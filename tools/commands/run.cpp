@@ -14,7 +14,7 @@
 #include "tools/commands/given_scenario.hpp"
 #include "tools/commands/kept_to_the_end.hpp"
 #include "tools/commands/moved_files.hpp"
-#include "tools/output/elements/png.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/results/critical_path_text.hpp"
@@ -41,7 +41,6 @@ struct RunArguments : ScenarioArguments {
   bool trace_flows = false;
   bool trace_json = false;
   bool sensitivity = false;
-  bool png = false;
   std::int64_t rank = -1;
 };
 
@@ -137,7 +136,6 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   output::check_folder_place(arguments.out);
   output::check_folder_place(arguments.chakra);
   output::check_file_place(arguments.goal);
-  output::check_png_writer(arguments.png ? arguments.out : "");
   if (arguments.json != "-") output::check_file_place(arguments.json);
   GivenScenario given(arguments);
   const auto plan_line = split_by_fastest_plan(given, log);
@@ -145,7 +143,7 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   SimulateOptions options;
   options.engine = engine::engine_named(arguments.engine);
   options.fold = !arguments.no_fold;
-  options.routing_draws = usual_routing_draws;
+  options.draws = usual_draws;
   options.progress = progress_line();
   options.record_phases =  // for the link loads of result.json, and to know which links are used most
       !arguments.out.empty() || !arguments.json.empty() || arguments.sensitivity;
@@ -155,38 +153,38 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   if (arguments.sensitivity) faster = sensitivity::faster_parts(scenario, simulation, log);
   if (!arguments.out.empty()) refuse_to_show(simulation, "--out");
   const auto json = [&] { return result_json(scenario, simulation, output::WallTimes::hidden, faster); };
+  output::Answer answer;
   std::string left_out;
   if (!arguments.out.empty()) {
     const std::filesystem::path folder = arguments.out;
     output::NewFiles files(folder);
     files.write(folder / "result.json", json());
     const auto window = output::middle_window(simulation);
-    write_picture(files, folder / "timeline", output::timeline_picture(scenario, simulation, window.from, window.to),
-                  arguments.png);
+    files.write(folder / "timeline.svg", output::timeline_picture(scenario, simulation, window.from, window.to));
     if (simulation.metrics.stages.size() > 1)
-      write_picture(files, folder / "pipeline", output::pipeline_picture(scenario, simulation), arguments.png);
+      files.write(folder / "pipeline.svg", output::pipeline_picture(scenario, simulation));
     left_out = report::write_report(
         files, folder, report::run_report(scenario, simulation, {command_of(arguments, given), given.text()}, faster));
     trace::write_perfetto_trace(files, folder / "trace.pftrace.gz", scenario, simulation, {16, arguments.trace_flows});
     if (arguments.trace_json)
       trace::write_chrome_trace(files, folder / "trace.json.gz", scenario, simulation, {16, arguments.trace_flows});
-    files.finish();
+    answer.finish(files, folder);
   }
   if (!arguments.chakra.empty()) {
     output::NewFiles files(arguments.chakra);
     left_out += trace::write_chakra_trace(files, arguments.chakra, std::filesystem::path(given.name()).stem(), scenario,
                                           preparation::prepare_step(scenario));
-    files.finish();
+    answer.finish(files, arguments.chakra);
   }
   if (!arguments.goal.empty()) {
     output::NewFiles files;
     left_out += trace::write_goal(files, arguments.goal, scenario, preparation::prepare_step(scenario), log);
-    files.finish();
+    answer.finish(files, arguments.goal);
   }
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json());
-  output::print(arguments.json == "-" ? result_json(scenario, simulation, output::WallTimes::shown, faster)
-                                      : output::fitted(plan_line + output::summary(scenario, simulation) +
-                                                       output::what_twice_as_fast_brings(faster) + left_out));
+  if (arguments.json == "-") return output::print(result_json(scenario, simulation, output::WallTimes::shown, faster));
+  if (!arguments.json.empty()) answer.write(arguments.json, json());
+  answer.print(plan_line + output::summary(scenario, simulation) + output::what_twice_as_fast_brings(faster) +
+               left_out);
 }
 
 }  // namespace
@@ -197,10 +195,6 @@ void add_run(CommandLine& line, spdlog::logger& log) {
   add_scenario(command, *arguments);
   command.option("--out", arguments->out,
                  "folder for report.html, result.json, timeline.svg and trace.pftrace.gz (Perfetto)");
-  command
-      .flag("--png", arguments->png,
-            "also write the pictures of --out as PNG (needs rsvg-convert, Debian's librsvg2-bin)")
-      .needs("--out");
   command.option("--chakra", arguments->chakra,
                  "folder for the step as Chakra's execution traces, one for each rank, with their groups.json");
   command.option("--goal", arguments->goal,

@@ -12,7 +12,7 @@
 #include "sim/core/readable_file.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/output/elements/png.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/schedules/schedule_study.hpp"
@@ -33,7 +33,7 @@ struct ScheduleArguments {
   std::optional<std::int32_t> stages, microbatches, chunks, group, slices;
   std::string memory_limit, times = "1,1,1", stage_scale, slice_scale, latency = "0", pair;
   std::string import, placement;
-  std::string csv, csv_dialect = "current", json, out, svg, png;
+  std::string csv, csv_dialect = "current", json, out, svg;
   bool communication = false, list = false;
 };
 
@@ -205,7 +205,7 @@ workloads::ImportedOrder import_order(const ScheduleArguments& arguments) {
 /// Prints or writes what the options ask for.
 void deliver(const ScheduleArguments& arguments, const output::ScheduleStudy& study) {
   const workloads::CsvExport dialect{arguments.communication, arguments.csv_dialect == "older"};
-  const bool picture = !arguments.svg.empty() || !arguments.png.empty() || !arguments.out.empty();
+  const bool picture = !arguments.svg.empty() || !arguments.out.empty();
   if (picture && study.order.shape.ranks > most_ranks_in_picture) {
     refuse(arguments.svg.empty() ? "--out" : "--svg",
            std::to_string(study.order.shape.ranks) + " ranks are too many for a picture",
@@ -214,6 +214,7 @@ void deliver(const ScheduleArguments& arguments, const output::ScheduleStudy& st
   const auto csv = !arguments.csv.empty() || !arguments.out.empty() ? export_pytorch_csv(study.order, dialect) : "";
   const auto json = !arguments.json.empty() || !arguments.out.empty() ? schedule_json(study) : "";
   const auto svg = picture ? schedule_picture(study) : "";
+  output::Answer answer;
   std::string left_out;
   if (!arguments.out.empty()) {
     const std::filesystem::path folder = arguments.out;
@@ -222,25 +223,19 @@ void deliver(const ScheduleArguments& arguments, const output::ScheduleStudy& st
     files.write(folder / "schedule.json", json);
     files.write(folder / "schedule.svg", svg);
     left_out = report::write_report(files, folder, report::schedule_report(study));
-    files.finish();
+    answer.finish(files, arguments.out);
   }
-  if (!arguments.svg.empty()) output::write_file(arguments.svg, svg);
-  if (!arguments.png.empty()) {
-    output::NewFiles files;
-    write_png(files, arguments.png, svg);
-    files.finish();
-  }
-  if (!arguments.csv.empty() && arguments.csv != "-") output::write_file(arguments.csv, csv);
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
-  output::print(arguments.csv == "-"    ? csv
-                : arguments.json == "-" ? json
-                                        : output::fitted(schedule_text(study) + left_out));
+  answer.write(arguments.svg, svg);
+  answer.write(arguments.csv, csv);
+  answer.write(arguments.json, json);
+  if (arguments.csv == "-") return output::print(csv);
+  if (arguments.json == "-") return output::print(json);
+  answer.print(schedule_text(study) + left_out);
 }
 
 void compare(const ScheduleArguments& arguments) {
   for (const auto& [option, value] : {std::pair{"--csv", arguments.csv},
                                       {"--svg", arguments.svg},
-                                      {"--png", arguments.png},
                                       {"--stage-scale", arguments.stage_scale},
                                       {"--slice-scale", arguments.slice_scale}}) {
     if (!value.empty()) refuse(option, "is for one schedule", "one NAME");
@@ -256,19 +251,18 @@ void compare(const ScheduleArguments& arguments) {
     rows.push_back(std::move(row));
   }
   const auto json = arguments.json.empty() ? "" : comparison_json(rows);
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
+  output::Answer answer;
+  answer.write(arguments.json, json);
   std::string left_out;
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);
     files.write(std::filesystem::path(arguments.out) / "schedules.json", comparison_json(rows));
     left_out = report::write_report(files, arguments.out,
                                     report::schedules_report(rows, *arguments.stages, *arguments.microbatches));
-    files.finish();
+    answer.finish(files, arguments.out);
   }
-  output::print(arguments.json == "-" ? json
-                                      : output::fitted(comparison_text(rows, times_for(arguments, 1), *arguments.stages,
-                                                                       *arguments.microbatches) +
-                                                       left_out));
+  if (arguments.json == "-") return output::print(json);
+  answer.print(comparison_text(rows, times_for(arguments, 1), *arguments.stages, *arguments.microbatches) + left_out);
 }
 
 /// Options that contradict each other or are missing.
@@ -305,8 +299,6 @@ void run_schedule(const ScheduleArguments& arguments) {
   check_options(arguments);
   output::check_folder_place(arguments.out);
   output::check_file_place(arguments.svg);
-  output::check_file_place(arguments.png);
-  output::check_png_writer(arguments.png);
   if (arguments.csv != "-") output::check_file_place(arguments.csv);
   if (arguments.json != "-") output::check_file_place(arguments.json);
   if (arguments.names.size() > 1) return compare(arguments);
@@ -381,7 +373,6 @@ void add_schedule(CommandLine& line) {
       "folder for report.html, schedule.csv, schedule.json and schedule.svg; of several schedules for report.html and "
       "schedules.json");
   command.option("--svg", a.svg, "write the picture to a file");
-  command.option("--png", a.png, "write the picture to a file as PNG (needs rsvg-convert, Debian's librsvg2-bin)");
   command.footer(
       "Examples:\n  lockstep schedule 1f1b --stages 4 --microbatches 8\n"
       "  lockstep schedule dualpipe --stages 8 --microbatches 20 --pair 2.5 --out out/dualpipe\n"

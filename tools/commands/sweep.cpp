@@ -7,7 +7,8 @@
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
-#include "tools/output/elements/png.hpp"
+#include "tools/output/elements/answer.hpp"
+#include "tools/output/elements/svg.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/report/sweep_report.hpp"
@@ -96,15 +97,15 @@ void simulate_into(const std::string& db, const SweepArguments& arguments, spdlo
 
 /// The picture and the page; gives back what to tell the user.
 std::string show(const SweepArguments& arguments, sweep::Database& database, const sweep::StoreHeader& header,
-                 const std::string& title) {
+                 const std::string& title, output::Answer& answer) {
   if (arguments.plot.empty() && arguments.report.empty()) return "";
   const auto table = read_table(database, header);
   const auto axes = axes_named(table, arguments.y, arguments.x, arguments.by);
-  if (!arguments.plot.empty()) output::write_picture_file(arguments.plot, sweep_picture(table, axes, title));
+  if (!arguments.plot.empty()) answer.write(arguments.plot, sweep_picture(table, axes, title));
   if (arguments.report.empty()) return "";
   const auto page = report::sweep_report(database, table, axes, title);
   if (!page) return "no " + arguments.report + ": this program was built without Node.js\n";
-  output::write_file(arguments.report, *page);
+  answer.write(arguments.report, *page);
   return "";
 }
 
@@ -114,13 +115,17 @@ void run_sweep_command(const SweepArguments& arguments, spdlog::logger& log) {
            "a sweep file, or --db with a database that is there");
   const auto db = arguments.db.empty() ? std::filesystem::path(arguments.file).stem().string() + ".db" : arguments.db;
   for (const auto& file : {arguments.csv, arguments.report}) output::check_file_place(file);
-  output::check_picture_place(arguments.plot);
-  if (!arguments.file.empty()) simulate_into(db, arguments, log);
+  output::svg::check_place(arguments.plot);
+  output::Answer answer;
+  if (!arguments.file.empty()) {
+    simulate_into(db, arguments, log);
+    answer.add(db);
+  }
   const auto header = sweep::header_in(db);
   sweep::Database database(db, sweep::Database::Mode::read);
-  if (!arguments.csv.empty()) output::write_file(arguments.csv, export_csv(database, header));
-  const auto left_out = show(arguments, database, header, std::filesystem::path(db).stem().string());
-  output::print(sweep_summary(database, header, db) + left_out);
+  if (!arguments.csv.empty()) answer.write(arguments.csv, export_csv(database, header));
+  const auto left_out = show(arguments, database, header, std::filesystem::path(db).stem().string(), answer);
+  answer.print(sweep_summary(database, header, db) + left_out);
 }
 
 void run_merge(const MergeArguments& arguments) {
@@ -139,7 +144,9 @@ void run_merge(const MergeArguments& arguments) {
     throw output::OutOfRoom(arguments.into + ": " + error.what() +
                             "; what was merged stays: make room and run the same command again");
   }
-  output::print(text);
+  output::Answer answer;
+  answer.add(arguments.into);
+  answer.print(text);
 }
 
 }  // namespace
@@ -157,8 +164,7 @@ void add_sweep(CommandLine& line, spdlog::logger& log) {
   command.flag("--retry", arguments->retry, "run points that failed or crashed once more");
   command.flag("--keep-results", arguments->keep_results, "also keep result.json of every point in the database");
   command.option("--export", arguments->csv, "write all points of the database as CSV");
-  command.option("--plot", arguments->plot,
-                 "draw an output over a swept key, .svg or .png (.png needs rsvg-convert, Debian's librsvg2-bin)");
+  command.option("--plot", arguments->plot, "draw an output over a swept key, as SVG");
   command.option("--report", arguments->report,
                  "write a page with such charts to choose from and the best points (HTML)");
   command.option("--y", arguments->y, "output that is drawn (default: step_time_s)");

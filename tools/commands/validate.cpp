@@ -12,8 +12,8 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/measured_tables.hpp"
-#include "tools/output/elements/png.hpp"
-#include "tools/output/elements/terminal.hpp"
+#include "tools/output/elements/answer.hpp"
+#include "tools/output/elements/svg.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/validation_report.hpp"
 #include "tools/report/validation_report.hpp"
@@ -112,7 +112,7 @@ std::vector<validation::ValidatedRun> update_page(const ValidateArguments& argum
 
 void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   if (arguments.json != "-") output::check_file_place(arguments.json);
-  output::check_picture_place(arguments.plot);
+  output::svg::check_place(arguments.plot);
   output::check_folder_place(arguments.scenarios);
   output::check_file_place(arguments.page);
   output::check_file_place(arguments.errors);
@@ -135,17 +135,18 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   const auto model = page ? "calibrated" : arguments.model_of_time;
   const auto runs = page ? update_page(arguments, tables, options, log) : validate_tables(tables, options, log);
   const auto json = output::validation_json(runs, model);
-  if (!arguments.errors.empty()) output::write_file(arguments.errors, families_csv(validated_families(runs)));
+  output::Answer answer;
+  if (page) answer.add(arguments.page);
+  if (!arguments.errors.empty()) answer.write(arguments.errors, families_csv(validated_families(runs)));
   if (!arguments.plot.empty())
-    output::write_picture_file(arguments.plot,
-                               output::validation_picture(runs, "Measured steps, model of time: " + model));
-  if (!arguments.json.empty() && arguments.json != "-") output::write_file(arguments.json, json);
+    answer.write(arguments.plot, output::validation_picture(runs, "Measured steps, model of time: " + model));
+  answer.write(arguments.json, json);
   std::string text, left_out;
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);
     files.write(std::filesystem::path(arguments.out) / "validation.json", json);
     left_out = report::write_report(files, arguments.out, report::validation_report(runs, model));
-    files.finish();
+    answer.finish(files, arguments.out);
   }
   if (!page)
     text =
@@ -157,7 +158,8 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   if (!page && arguments.own_steps > 0 && arguments.json != "-")
     text += "\n" + output::own_steps_text(own_steps_of(tables, options, arguments.own_steps, log));
   if (options.progress) options.progress("done", 1);
-  output::print(arguments.json == "-" ? text : output::fitted(text + left_out));
+  if (arguments.json == "-") return output::print(text);
+  answer.print(text + left_out);
 }
 
 }  // namespace
@@ -177,9 +179,7 @@ void add_validate(CommandLine& line, spdlog::logger& log) {
                "also print a line for every model of a table (always, if tables are named)");
   command.option("--json", arguments->json, "write families and rows as JSON to a file, or to stdout with -");
   command.option("--out", arguments->out, "folder for report.html and validation.json");
-  command.option("--plot", arguments->plot,
-                 "write predicted over measured steps as a picture, .svg or .png (.png needs rsvg-convert, Debian's "
-                 "librsvg2-bin)");
+  command.option("--plot", arguments->plot, "write predicted over measured steps as a picture (SVG)");
   command.option("--scenarios", arguments->scenarios,
                  "write every row as a scenario file into a folder, and simulate nothing");
   command.flag("--leave-one-out", arguments->leave_one_out,

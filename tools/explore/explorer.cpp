@@ -8,6 +8,7 @@
 #include "sim/studies/isolated.hpp"
 #include "sim/studies/planning/plan_search.hpp"
 #include "tools/explore/controls.hpp"
+#include "tools/output/elements/shell_word.hpp"
 #include "tools/report/explore_report.hpp"
 
 namespace lockstep::explore {
@@ -48,16 +49,9 @@ std::string document_text(const YamlView& root) {
   return text;
 }
 
-/// For a shell.
-std::string in_quotes(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
 std::string command_text(const std::string& arguments, const std::vector<scenario::KeyOverride>& overrides) {
   std::string text = "lockstep run " + arguments;
-  for (const auto& key : overrides) text += " --set " + in_quotes(key.path + "=" + key.value);
+  for (const auto& key : overrides) text += " --set " + output::shell_word(key.path + "=" + key.value);
   return text;
 }
 

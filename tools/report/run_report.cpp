@@ -32,7 +32,7 @@ Json headline(const scenario::Scenario& scenario, const Simulation& simulation) 
                      format(metrics.breakdown.exposed_comm), ""});
   if (metrics.stages.size() > 1) {
     figures.push_back({"pipeline bubble", metrics.bubble_fraction_step(), "share",
-                       output::percent(metrics.bubble_fraction_span()) + " within the span", ""});
+                       "worst stage; " + output::percent(metrics.bubble_fraction_span()) + " within its span", ""});
   }
   const auto& memory = metrics.memory;
   if (!scenario.replay)
@@ -44,6 +44,7 @@ Json headline(const scenario::Scenario& scenario, const Simulation& simulation) 
   if (auto kinds = output::chip_kinds_line(output::chip_kinds_of(simulation)); !kinds.empty())
     remarks.push_back(std::move(kinds));
   if (auto draws = output::routing_draws_line(simulation); !draws.empty()) remarks.push_back(std::move(draws));
+  if (auto draws = output::document_draws_line(simulation); !draws.empty()) remarks.push_back(std::move(draws));
   if (auto help = output::what_would_help(simulation.elasticity); !help.empty()) remarks.push_back(std::move(help));
   return figures_panel(output::bound_text(metrics) + (memory.fits ? "" : "; does not fit in memory"), remarks, figures);
 }

@@ -27,7 +27,7 @@ std::int64_t shard_of(const Digest::Bytes16& identity, std::int64_t shards) {
 
 /// A process takes its next point until this time is over: longer, and a sweep that is stopped would lose work.
 constexpr std::chrono::milliseconds turn_time{200};
-constexpr std::size_t most_of_a_turn = 32;
+constexpr std::size_t most_of_a_turn = 64;
 
 PointResult simulated(const Sweep& sweep, std::int64_t point, const SweepOptions& options, spdlog::logger& log,
                       preparation::KnownMachines& known) {
@@ -89,9 +89,10 @@ struct Turn {
 };
 
 /// Lists of points for processes: several points for one, since a process takes longer to make than a small step to
-/// simulate, and a single one where its engine allows no more.
+/// simulate and prepares its first machine and model anew, and a single one where its engine allows no more. Several
+/// processes at a time get short lists, so that all of them have work to the end.
 std::deque<Turn> turns_of(std::size_t points, const SweepOptions& options) {
-  const auto share = points / (4 * static_cast<std::size_t>(options.jobs));
+  const auto share = options.jobs == 1 ? points : points / (4 * static_cast<std::size_t>(options.jobs));
   const auto most =
       options.engine == engine::EngineKind::simgrid ? 1 : std::clamp<std::size_t>(share, 1, most_of_a_turn);
   std::deque<Turn> turns;

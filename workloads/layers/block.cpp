@@ -30,7 +30,7 @@ Block two_matmul_layer(const Model& model, const BlockOptions& options) {
 
 Block decoder_layer(const Model& model, const BlockOptions& options, const LayerKind& kind, const std::string& name) {
   BlockWriter writer(model, options, name, "X", "Xnext");
-  writer.activation("X", stream);
+  writer.activation("X", writer.residual());
   writer.layer(kind, "X", "Xnext");
   return writer.take();
 }
@@ -38,9 +38,12 @@ Block decoder_layer(const Model& model, const BlockOptions& options, const Layer
 Block embedding(const Model& model, const BlockOptions& options) {
   BlockWriter writer(model, options, "embedding", "", "X");
   writer.activation("Tokens", {"B", "T", "V"});
-  writer.activation("X", stream);
+  const bool streams = model.streams > 1;
+  const std::string rows = streams ? "Xe" : "X";
+  writer.activation(rows, stream);
   writer.weight("Wembed", {"V", "D"});
-  writer.op({.kind = Kind::lookup, .name = "embedding", .inputs = {"Tokens"}, .weight = "Wembed", .output = "X"});
+  writer.op({.kind = Kind::lookup, .name = "embedding", .inputs = {"Tokens"}, .weight = "Wembed", .output = rows});
+  if (streams) writer.linear("embedding to streams", {rows}, "X", writer.residual());
   return writer.take();
 }
 
@@ -62,11 +65,13 @@ void unembedding(BlockWriter& writer, const Model& model, const std::string& in,
 
 Block head(const Model& model, const BlockOptions& options, bool owned) {
   BlockWriter writer(model, options, "head", "X", "");
-  writer.activation("X", stream);
+  writer.activation("X", writer.residual());
+  const std::string joined = model.streams > 1 ? "Xj" : "X";
+  if (model.streams > 1) writer.join_streams("head input", "X", "Jh", "Wmixh", "J0", joined);
   if (model.final_norm) {
-    writer.norm("final norm", "X", "Xf", stream, "Wnormf");
+    writer.norm("final norm", joined, "Xf", stream, "Wnormf");
   } else {
-    writer.add("final hidden state", {"X"}, "Xf", stream);
+    writer.add("final hidden state", {joined}, "Xf", stream);
   }
   unembedding(writer, model, "Xf", "Logits", owned);
   return writer.take();
@@ -76,7 +81,8 @@ Block head(const Model& model, const BlockOptions& options, bool owned) {
 /// pass one more layer and the model's own head. The main stream passes through unchanged.
 Block prediction(const Model& model, const BlockOptions& options, bool owned) {
   BlockWriter writer(model, options, "prediction", "X", "Xnext");
-  writer.activation("X", stream);
+  const bool streams = model.streams > 1;
+  writer.activation("X", writer.residual());
   writer.activation("Tokens", {"B", "T", "V"});
   writer.weight("Wembed", {"V", "D"}, true);
   writer.activation("Pe", stream);
@@ -85,14 +91,19 @@ Block prediction(const Model& model, const BlockOptions& options, bool owned) {
              .inputs = {"Tokens"},
              .weight = "Wembed",
              .output = "Pe"});
-  writer.norm("hidden state norm", "X", "Ph", stream, "Wpnorm1");
-  writer.norm("embedding norm", "Pe", "Pn", stream, "Wpnorm2");
-  writer.linear("hidden state and embedding", {"Ph", "Pn"}, "Pc", {"B", "T", "Dc"});
-  writer.product("prediction projection", "Pc", "Wproj", {"Dc", "D"}, "Px", stream);
+  if (streams) {
+    writer.hidden_and_embedding_of_streams("X", "Pe", "Px");
+  } else {
+    writer.norm("hidden state norm", "X", "Ph", stream, "Wpnorm1");
+    writer.norm("embedding norm", "Pe", "Pn", stream, "Wpnorm2");
+    writer.linear("hidden state and embedding", {"Ph", "Pn"}, "Pc", {"B", "T", "Dc"});
+    writer.product("prediction projection", "Pc", "Wproj", {"Dc", "D"}, "Px", stream);
+  }
   writer.layer(prediction_layers(model).front(), "Px", "Pxnext");
-  writer.norm("final norm", "Pxnext", "Pf", stream, "Wnormf");
+  if (streams) writer.join_streams("head input", "Pxnext", "Pjh", "Wpmixh", "J0", "Pj");
+  writer.norm("final norm", streams ? "Pj" : "Pxnext", "Pf", stream, "Wnormf");
   unembedding(writer, model, "Pf", "PLogits", owned);
-  writer.add("main stream", {"X"}, "Xnext", stream);
+  writer.add("main stream", {"X"}, "Xnext", writer.residual());
   return writer.take();
 }
 
@@ -115,6 +126,13 @@ std::string layer_name(const LayerSequence& layers, LayerKindId kind) {
     if (own.mixer == Mixer::recurrence) name += "recurrent ";
     if (own.mixer == Mixer::attention) name += "attention ";
     if (own.shared_index) name += "sharing ";
+    break;
+  }
+  for (const auto& other : layers.kinds) {
+    if (other.compression == own.compression) continue;
+    name += own.compression == Compression::none     ? "window "
+            : own.compression == Compression::chosen ? "chosen entries "
+                                                     : "all entries ";
     break;
   }
   return name + "layer";
@@ -183,6 +201,29 @@ Sizes sizes_of(const Model& model, std::int64_t sequences, std::int64_t sequence
     sizes.dims["Hr"] = {latent.rope_head_size, true};
     sizes.dims["Hv"] = {latent.value_head_size, true};
   }
+  if (model.compressed) {
+    const auto& compressed = *model.compressed;
+    const auto share = [](std::int64_t size, std::int64_t rate) { return DimSize{(size + rate - 1) / rate, false}; };
+    sizes.dims["Rq"] = {compressed.q_rank, false};
+    sizes.dims["Go"] = {compressed.output_groups, true};
+    sizes.dims["Hg"] = {model.heads * model.head_size / compressed.output_groups, false};
+    sizes.dims["Ro"] = {compressed.output_rank, false};
+    sizes.dims["H2"] = {compressed_series * model.head_size, false};
+    sizes.dims["Rs"] = {compressed.chosen_rate, false};
+    sizes.dims["Rl"] = {compressed.all_rate, false};
+    sizes.dims["Hs"] = share(model.head_size, compressed.chosen_rate);
+    sizes.dims["Hl"] = share(model.head_size, compressed.all_rate);
+    if (model.indexer) {
+      sizes.dims["Hi2"] = {compressed_series * model.indexer->head_size, false};
+      sizes.dims["His"] = share(model.indexer->head_size, compressed.chosen_rate);
+    }
+  }
+  if (model.streams > 1) {
+    sizes.dims["J"] = {model.streams, false};
+    sizes.dims["J0"] = {model.streams, false};
+    sizes.dims["Jm"] = {model.streams * (model.streams + 2), false};
+    sizes.dims["Dp"] = {model.d_model, false};
+  }
   if (model.full_heads) {
     sizes.dims["Kf"] = {model.full_heads->kv_heads, true, true};
     sizes.dims["Hf"] = {model.full_heads->head_size, true};
@@ -191,7 +232,8 @@ Sizes sizes_of(const Model& model, std::int64_t sequences, std::int64_t sequence
     const std::int64_t half_words = 2;
     sizes.dims["Ni"] = {model.indexer->heads, true};
     sizes.dims["Hi"] = {model.indexer->head_size, false};
-    sizes.dims["X"] = {half_words * std::min(model.indexer->top_k, sequence_length), false};
+    const auto seen = model.compressed ? sequence_length / model.compressed->chosen_rate : sequence_length;
+    sizes.dims["X"] = {half_words * std::max<std::int64_t>(std::min(model.indexer->top_k, seen), 1), false};
   }
   if (model.recurrence) {
     const auto& recurrence = *model.recurrence;

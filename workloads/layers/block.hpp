@@ -9,7 +9,10 @@
 /// and write if not D. Prediction module: Dc = 2 D. Indexer: Ni heads of Hi, X half words for the tokens that one token
 /// sees (32 bits each). Recurrence: M heads with states of S x P, G heads of queries and keys, W taps of the
 /// convolution, Rg and Rd ranks of the gate and of the decay. Layers that see all tokens, where they differ: Kf heads
-/// of Hf. Two-matmul model: B tokens of one microbatch, D, F.
+/// of Hf. Compressed attention: Go groups of heads, Hg numbers of one before and Ro after its product; H2 numbers of a
+/// token out of which chosen entries are made, of Rs tokens each, Hs numbers of a token's share of one; H, Rl and Hl
+/// where all entries are seen; Hi2 and His for the indexer's keys. Hyper-connections: J streams, Jm numbers of their
+/// mix; Dp = D on the other side of a product. Two-matmul model: B tokens of one microbatch, D, F.
 #include <string>
 #include <vector>
 
@@ -32,6 +35,7 @@ enum class OpPart {
   core_attention,
   recurrence,         ///< the scan of a recurrence
   latent_projection,  ///< of latent attention: what is projected up from the latents
+  streams,            ///< residual streams, read and written by hyper-connections
   mlp,
   mlp_activation,
   experts,  ///< dispatch, products of routed experts, combination
@@ -47,13 +51,15 @@ struct BlockOp {
                 ///< the choice -> the tokens that each token sees
     sparse_attention,  ///< inputs: queries for latents and for rotary keys, latents, rotary keys, and the choice if the
                        ///< layer makes one -> output, as wide as the latents
-    scan,              ///< a recurrence: inputs queries, keys, values, decays and other gates -> output
-    elementwise,       ///< all inputs -> output; memory bound
-    add,               ///< sum of the inputs -> output; its backward only hands the gradient on
-    dropout,           ///< inputs[0] -> output; keeps a mask of one byte per element
-    dispatch,          ///< tokens inputs[0] -> slots of their experts, under the scores inputs[1]
-    combine,           ///< slots inputs[0] -> tokens
-    loss               ///< inputs[0] -> nothing: its backward starts from nothing
+    compressed_attention,  ///< inputs: queries, keys that are values too, entries if the layer has them, and the choice
+                           ///< if it makes one -> output
+    scan,                  ///< a recurrence: inputs queries, keys, values, decays and other gates -> output
+    elementwise,           ///< all inputs -> output; memory bound
+    add,                   ///< sum of the inputs -> output; its backward only hands the gradient on
+    dropout,               ///< inputs[0] -> output; keeps a mask of one byte per element
+    dispatch,              ///< tokens inputs[0] -> slots of their experts, under the scores inputs[1]
+    combine,               ///< slots inputs[0] -> tokens
+    loss                   ///< inputs[0] -> nothing: its backward starts from nothing
   };
   Kind kind;
   std::string name;
@@ -67,7 +73,9 @@ struct BlockOp {
   bool rows_by_index =
       false;  ///< elementwise: also reads a row of weights for each of its own, where an index says (biases of experts)
   LayerKind reach{};        ///< attention: which tokens see which
-  std::int64_t top_k = 0;   ///< index and sparse_attention: tokens that one token sees at most
+  std::int64_t top_k = 0;   ///< index and sparse_attention: tokens (entries) that one token sees at most; compressed
+                            ///< attention: 0: all entries
+  std::int64_t rate = 1;    ///< index and compressed attention: tokens of one entry
   Recurrence recurrence{};  ///< scan
   std::int64_t before = 0;  ///< elementwise: reads so many tokens before each of its own (a short convolution)
   bool detached = false;    ///< product: its input gets no gradient

@@ -9,6 +9,7 @@ using Kind = BlockOp::Kind;
 }  // namespace
 
 void BlockWriter::attention(const LayerKind& kind, const std::string& in, const std::string& out) {
+  if (model_.compressed) return compressed_attention(kind, in, out);
   const std::string value_size = model_.latent ? "Hv" : model_.has_full_heads(kind) ? "Hf" : "H";
   const std::string suffix = model_.has_full_heads(kind) ? "f" : "";
   const Dims values{"B", "T", "N", value_size};

@@ -68,22 +68,24 @@ void BlockWriter::mixer(const LayerKind& kind, const std::string& in, const std:
   }
 }
 
+void BlockWriter::mlp(const LayerKind& kind, const std::string& in) {
+  if (kind.experts && model_.experts) {
+    experts(in, "E");
+  } else {
+    dense_mlp(in, "E", model_.parallel_residual);
+  }
+}
+
 /// Pre-norm decoder layer: X + attention(norm X), then + MLP(norm of that); with a parallel residual both read X. A
 /// layer may have a recurrence in place of attention, or only one of the two parts.
 void BlockWriter::layer(const LayerKind& kind, const std::string& in, const std::string& out) {
-  const auto mlp = [&](const std::string& from) {
-    if (kind.experts && model_.experts) {
-      experts(from, "E");
-    } else {
-      dense_mlp(from, "E", model_.parallel_residual);
-    }
-  };
+  if (model_.streams > 1) return layer_of_streams(kind, in, out);
   if (model_.parallel_residual && kind.mixer != Mixer::none && kind.mlp) {
     norm("attention norm", in, "A", stream, "Wnorm1");
     mixer(kind, "A", "Y");
     const bool own_norm = model_.norms_per_layer > 1;
     if (own_norm) norm("mlp norm", in, "M", stream, "Wnorm2");
-    mlp(own_norm ? "M" : "A");
+    mlp(kind, own_norm ? "M" : "A");
     add("sum of attention and mlp", {"Y", "E"}, "S", stream);
     add("residual add", {in, after_branch("block", "S")}, out, stream);
     return;
@@ -97,7 +99,7 @@ void BlockWriter::layer(const LayerKind& kind, const std::string& in, const std:
   }
   if (!kind.mlp) return;
   norm("mlp norm", main, "M", stream, "Wnorm2");
-  mlp("M");
+  mlp(kind, "M");
   add("residual add", {main, after_branch("mlp", "E")}, out, stream);
 }
 

@@ -38,6 +38,15 @@ class BlockWriter {
   /// caller.
   void layer(const LayerKind& kind, const std::string& in, const std::string& out);
 
+  // block_streams.cpp: hyper-connections
+  [[nodiscard]] Dims residual() const;  ///< [B, T, D], or [B, T, J, D] with several streams
+  /// The streams of `in` read as one array, `out`; `mix` becomes the numbers by which that is done.
+  void join_streams(const std::string& what, const std::string& in, const std::string& mix, const std::string& weight,
+                    const std::string& mix_dim, const std::string& out);
+  void spread_streams(const std::string& what, const std::string& in, const std::string& mix, const std::string& branch,
+                      const std::string& out);
+  void hidden_and_embedding_of_streams(const std::string& in, const std::string& embedded, const std::string& out);
+
  private:
   void attention(const LayerKind& kind, const std::string& in, const std::string& out);
   void queries_keys_values(const std::string& in, const LayerKind& kind);
@@ -47,9 +56,24 @@ class BlockWriter {
   void index(const std::string& in);
   /// What leaves attention, `name`, under a gate out of the layer's input; its own name without one.
   std::string gated_output(const std::string& in, const std::string& name, const Dims& dims);
+  /// A norm with a weight of another size: of an entry of which each token has a share, or of the left side of a
+  /// product.
+  void norm_over(const std::string& what, const std::string& in, const std::string& out, const Dims& dims,
+                 const std::string& weight_name, const std::string& weight_dim, const std::string& over);
+  void compressed_attention(const LayerKind& kind, const std::string& in, const std::string& out);
+  /// Keys or entries `out`, [B, T, share]: from products of `wide` numbers, over `rate` tokens.
+  struct EntrySizes {
+    std::string wide, share, rate, whole;
+  };
+  void entries(const std::string& what, const std::string& in, const std::string& out, const EntrySizes& sizes,
+               bool overlapping, bool detached);
+  void compressed_index(const std::string& in);
+  void layer_of_streams(const LayerKind& kind, const std::string& in, const std::string& out);
   void recurrence(const std::string& in, const std::string& out);
   void convolution(const std::string& what, const std::string& in, const std::string& out, const Dims& dims,
                    const std::string& weight_name);
+  /// Leaves its result in `E`.
+  void mlp(const LayerKind& kind, const std::string& in);
   void mixer(const LayerKind& kind, const std::string& in, const std::string& out);
   void dense_mlp(const std::string& in, const std::string& out, bool branch_output);
   void mlp_hidden(const std::string& in, const std::string& letter, const std::string& width, const std::string& what);

@@ -78,6 +78,23 @@ void spread_index(const std::function<bool(std::int64_t)>& own, Model& model) {
   for (LayerKind& kind : listed_kinds(model)) kind.shared_index = !own(index++);
 }
 
+namespace {
+
+constexpr std::string_view compression_letters = "wca";  // in the order of Compression
+
+}  // namespace
+
+char letter_of(Compression compression) { return compression_letters[static_cast<std::size_t>(compression)]; }
+
+bool spread_compression(std::string_view letters, Model& model) {
+  if (std::ssize(letters) != model.layers || letters.find_first_not_of(compression_letters) != std::string_view::npos)
+    return false;
+  std::size_t index = 0;
+  for (LayerKind& kind : listed_kinds(model))
+    kind.compression = static_cast<Compression>(compression_letters.find(letters[index++]));
+  return true;
+}
+
 bool has_dense_layer(const Model& model) {
   return model.layer_kinds.empty() || std::any_of(model.layer_kinds.begin(), model.layer_kinds.end(),
                                                   [](const auto& kind) { return kind.mlp && !kind.experts; });

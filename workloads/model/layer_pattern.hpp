@@ -36,6 +36,11 @@ void spread_recurrence(const std::function<bool(std::int64_t)>& attends, Model& 
 /// An index of its own where `own` says so of a layer, counted from 0, else that of the layer before.
 void spread_index(const std::function<bool(std::int64_t)>& own, Model& model);
 
+/// Compressed attention, of one letter for each layer: w the window alone, c chosen entries too, a all entries. Whether
+/// these are letters for so many layers.
+[[nodiscard]] bool spread_compression(std::string_view letters, Model& model);
+[[nodiscard]] char letter_of(Compression compression);
+
 /// Whether any layer has the dense MLP.
 [[nodiscard]] bool has_dense_layer(const Model& model);
 

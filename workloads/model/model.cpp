@@ -39,14 +39,44 @@ std::int64_t inner_norms(const Model& model, const LayerKind& kind) {
   if (model.qk_norm == QkNorm::per_head) weights += 2 * head_size;
   if (model.qk_norm == QkNorm::full_width) weights += head_size * (model.heads + model.kv_heads);
   if (model.latent) weights += model.latent->q_rank + model.latent->kv_rank;
-  if (model.indexer && !kind.shared_index) weights += 2 * model.indexer->head_size;
+  if (model.compressed) {
+    weights += model.compressed->q_rank + head_size * (kind.compression == Compression::none ? 1 : 2);
+    if (has_own_indexer(model, kind)) weights += model.indexer->head_size;
+  } else if (has_own_indexer(model, kind)) {
+    weights += 2 * model.indexer->head_size;
+  }
   return weights;
+}
+
+/// A number for each place of a token in an entry and each number of its values.
+std::int64_t entry_positions(const Model& model, const LayerKind& kind) {
+  if (!model.compressed) return 0;
+  switch (kind.compression) {
+    case Compression::none: return 0;
+    case Compression::all: return model.compressed->all_rate * model.head_size;
+    case Compression::chosen:
+      return model.compressed->chosen_rate * compressed_series * (model.head_size + model.indexer->head_size);
+  }
+  return 0;
+}
+
+/// Hyper-connections of one layer: for each part a matrix out of all streams, an offset for each number of the mix, and
+/// a scale for each of its three kinds (read, write, carried over).
+std::int64_t stream_parameters(const Model& model, const LayerKind& kind) {
+  if (model.streams == 1) return 0;
+  return parts_of(kind) * (stream_mix(model) * (model.streams * model.d_model + 1) + 3);
+}
+
+/// Before the head streams are only read: an offset for each and one scale.
+std::int64_t stream_head(const Model& model) {
+  return when(model.streams > 1, model.streams * (model.streams * model.d_model + 1) + 1);
 }
 
 void count_mixer(const Model& model, const LayerKind& kind, LayerParameters& count) {
   if (!model.attention || kind.mixer == Mixer::none) return;
   if (kind.mixer == Mixer::attention) {
-    count.attention = attention_weights(model, kind) + attention_biases(model, kind) + indexer_weights(model, kind);
+    count.attention = attention_weights(model, kind) + attention_biases(model, kind) + indexer_weights(model, kind) +
+                      entry_positions(model, kind);
     count.norms += inner_norms(model, kind);
   } else if (model.recurrence) {
     count.recurrence = recurrence_matrices(*model.recurrence, model.d_model) + recurrence_vectors(*model.recurrence);
@@ -68,7 +98,8 @@ void count_experts(const Model& model, LayerParameters& count) {
 constexpr std::array summed_parts{
     &LayerParameters::attention,      &LayerParameters::recurrence,     &LayerParameters::mlp,
     &LayerParameters::routed_experts, &LayerParameters::active_experts, &LayerParameters::shared_experts,
-    &LayerParameters::router,         &LayerParameters::norms,          &LayerParameters::score_bias};
+    &LayerParameters::router,         &LayerParameters::norms,          &LayerParameters::streams,
+    &LayerParameters::score_bias};
 
 }  // namespace
 
@@ -90,13 +121,16 @@ LayerSequence layer_sequence(const Model& model) {
 
 std::vector<LayerKind> prediction_layers(const Model& model) {
   if (!model.mtp_layers.empty() || model.layers == 0) return model.mtp_layers;
-  return {model.layer(model.layers - 1)};
+  LayerKind last = model.layer(model.layers - 1);
+  last.compression = Compression::none;
+  return {last};
 }
 
 LayerParameters count_layer(const Model& model, const LayerKind& kind) {
   LayerParameters count;
   const bool both = kind.mixer != Mixer::none && kind.mlp;
   count.norms = (both ? model.norms_per_layer : model.norms_per_layer / 2) * norm_width(model);
+  count.streams = stream_parameters(model, kind);
   count_mixer(model, kind, count);
   if (!kind.mlp) return count;
   if (kind.experts && model.experts) {
@@ -114,13 +148,16 @@ ParameterCount count_parameters(const Model& model) {
   sum.positions = model.learned_positions * model.d_model;
   sum.lm_head = when(!model.tied_embeddings, vocabulary_matrix);
   sum.norms = when(model.final_norm, norm_width(model));
+  sum.streams = stream_head(model);
   const LayerSequence sequence = layer_sequence(model);
   for (const LayerKindId i : sequence.kinds.ids()) {
     const LayerParameters layer = count_layer(model, sequence.kinds[i]);
     for (const auto part : summed_parts) sum.*part += sequence.counts[i] * layer.*part;
   }
+  if (model.experts && model.experts->score_bias)
+    sum.score_bias -= std::min(model.experts->hash_layers, model.layers) * model.experts->count;
   if (model.mtp_modules > 0 && model.layers > 0) {
-    sum.mtp = model.mtp_modules * (3 * norm_width(model) + 2 * model.d_model * model.d_model);
+    sum.mtp = model.mtp_modules * (3 * norm_width(model) + 2 * model.d_model * model.d_model + stream_head(model));
     for (const LayerKind& kind : prediction_layers(model)) {
       const LayerParameters layer = count_layer(model, kind);
       sum.mtp += model.mtp_modules * layer.total();
@@ -135,9 +172,15 @@ std::int64_t kv_width(const Model& model, const LayerKind& kind) {
   if (model.has_full_heads(kind)) {
     return (model.full_heads->values_are_keys ? 1 : 2) * model.full_heads->kv_heads * model.full_heads->head_size;
   }
+  if (model.compressed) {
+    const std::int64_t rate = model.compressed->rate(kind.compression);
+    const auto share = [&](std::int64_t numbers) { return (numbers + rate - 1) / rate; };
+    return model.head_size + (rate > 0 ? share(model.head_size) : 0) +
+           (has_own_indexer(model, kind) ? share(model.indexer->head_size) : 0);
+  }
   if (!model.latent) return 2 * model.kv_heads * model.head_size;
-  const bool own_index = model.indexer && !kind.shared_index;
-  return model.latent->kv_rank + model.latent->rope_head_size + (own_index ? model.indexer->head_size : 0);
+  return model.latent->kv_rank + model.latent->rope_head_size +
+         (has_own_indexer(model, kind) ? model.indexer->head_size : 0);
 }
 
 std::int64_t kv_width_of_layers(const Model& model) {

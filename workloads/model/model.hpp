@@ -27,6 +27,10 @@ enum class AttentionReach { full, sliding, chunked };
 /// What brings tokens together in a layer. none: the layer is an MLP alone
 enum class Mixer { attention, recurrence, none };
 
+/// What compressed attention sees beyond its window. none: nothing; chosen: the best entries of few tokens each, which
+/// an indexer chooses; all: every entry of many tokens
+enum class Compression { none, chosen, all };
+
 /// In what the layers of one model differ.
 struct LayerKind {
   AttentionReach reach = AttentionReach::full;
@@ -35,6 +39,7 @@ struct LayerKind {
   Mixer mixer = Mixer::attention;
   bool mlp = true;            ///< false: the layer ends with its mixer
   bool shared_index = false;  ///< with an indexer: sees the tokens that the layer before chose, and has none itself
+  Compression compression = Compression::none;  ///< only with compressed attention
 
   friend bool operator==(const LayerKind&, const LayerKind&) = default;
 };
@@ -61,6 +66,28 @@ struct SparseIndexer {
   friend bool operator==(const SparseIndexer&, const SparseIndexer&) = default;
 };
 
+/// Attention to the last tokens and to compressed entries, which each stand for several tokens further away
+/// (DeepSeek-V4, arXiv 2606.19348). One key for all heads is its value too. The entries of `chosen_rate` tokens
+/// overlap: each is made of twice as many tokens. Queries come out of a latent; results pass a product for each group
+/// of heads.
+struct CompressedAttention {
+  std::int64_t q_rank = 0;
+  std::int64_t output_groups = 0;
+  std::int64_t output_rank = 0;  ///< numbers that each group of heads leaves
+  std::int64_t chosen_rate = 4;  ///< tokens of one entry where an indexer chooses
+  std::int64_t all_rate = 128;   ///< and where all are seen
+
+  /// Tokens of one entry; 0 without entries.
+  [[nodiscard]] std::int64_t rate(Compression compression) const {
+    if (compression == Compression::none) return 0;
+    return compression == Compression::chosen ? chosen_rate : all_rate;
+  }
+  friend bool operator==(const CompressedAttention&, const CompressedAttention&) = default;
+};
+
+/// Series of values out of which overlapping entries are made: of their own tokens, and of those before.
+inline constexpr std::int64_t compressed_series = 2;
+
 /// Heads of the layers that see all tokens, in models where these differ from those with a window (Gemma 4).
 struct FullHeads {
   std::int64_t kv_heads = 0;
@@ -82,6 +109,7 @@ struct Experts {
   bool score_bias = false;            ///< E balancing numbers beside the router, no parameters of the model
   std::int64_t groups = 1;            ///< node-limited routing: experts lie in groups,
   std::int64_t groups_per_token = 1;  ///< and a token's k experts in this many of them
+  std::int64_t hash_layers = 0;       ///< first layers in which a table says which experts a token number goes to
   std::int64_t latent = 0;            ///< routed experts read and write so many numbers instead of D; 0: D
 
   friend bool operator==(const Experts&, const Experts&) = default;
@@ -117,9 +145,11 @@ struct Model {
   bool parallel_residual = false;       ///< attention and MLP both read the layer's input
   std::optional<FullHeads> full_heads;  ///< never with latent
   std::optional<LatentAttention> latent;
-  std::optional<SparseIndexer> indexer;  ///< only with latent
-  std::optional<Recurrence> recurrence;  ///< of the layers that have one
+  std::optional<CompressedAttention> compressed;  ///< never with latent or full_heads
+  std::optional<SparseIndexer> indexer;           ///< only with latent or compressed
+  std::optional<Recurrence> recurrence;           ///< of the layers that have one
   std::optional<Experts> experts;
+  std::int64_t streams = 1;      ///< residual streams that hyper-connections mix before and after each part of a layer
   std::int64_t mtp_modules = 0;  ///< multi-token prediction: layers beside the model, see ParameterCount::mtp
   Indexed<LayerId, LayerKind> layer_kinds;  ///< empty: all have full attention and the dense MLP
   std::vector<LayerKind> mtp_layers;        ///< of one prediction module; empty: one like the last layer
@@ -149,9 +179,10 @@ struct LayerParameters {
   std::int64_t shared_experts = 0;
   std::int64_t router = 0;      ///< D E
   std::int64_t norms = 0;       ///< D each, 2 D with bias; of queries, keys and latents too
+  std::int64_t streams = 0;     ///< that mix residual streams
   std::int64_t score_bias = 0;  ///< not in total
   [[nodiscard]] std::int64_t total() const {
-    return attention + recurrence + mlp + routed_experts + shared_experts + router + norms;
+    return attention + recurrence + mlp + routed_experts + shared_experts + router + norms + streams;
   }
   [[nodiscard]] std::int64_t active() const { return total() - routed_experts + active_experts; }
 };
@@ -192,9 +223,13 @@ struct ParameterCount : LayerParameters {
 /// The same of a token that sees its best `top_k` of all `tokens`, itself counted: causal, the mean of min(top_k, t)
 /// over t = 1 ... tokens.
 [[nodiscard]] double chosen_tokens(double top_k, double tokens, bool causal);
+/// Entries of `rate` tokens each that a token sees, `most` at most: causal, the mean of min(most, floor(t / rate)) over
+/// t = 1 ... tokens, since an entry is there when its last token is. With a rate of 1 the same as chosen_tokens.
+[[nodiscard]] double seen_entries(double most, double tokens, std::int64_t rate, bool causal);
 
 /// Numbers that one layer with attention keeps of each token in a KV cache: 2 K H, or kv_rank + rope_head_size (+
-/// indexer key). A recurrence keeps none.
+/// indexer key); with compressed attention one key, and its shares of an entry and an indexer's key. A recurrence keeps
+/// none.
 [[nodiscard]] std::int64_t kv_width(const Model& model, const LayerKind& kind);
 /// The sum over all layers, if all of them see the token.
 [[nodiscard]] std::int64_t kv_width_of_layers(const Model& model);

@@ -63,8 +63,10 @@ struct LayerRules {
   WindowRule window;
   std::int64_t dense_first = 0, experts_every = 1;
   std::int64_t index_every = 1, index_first = 1;
+  std::string compression;
 
   void apply(bool recurrence, bool experts, bool indexer, Model& model) const {
+    if (!compression.empty()) (void)spread_compression(compression, model);
     if (indexer && index_every > 1)
       spread_index(
           [&](std::int64_t layer) { return layer < index_first || (layer - index_first + 1) % index_every == 0; },
@@ -87,9 +89,10 @@ struct LayerRules {
   }
 };
 
-/// Without windows.
+/// Without windows and compressed entries.
 LayerRules experts_alone(LayerRules rules) {
   rules.window.span = 0;
+  rules.compression.clear();
   return rules;
 }
 
@@ -128,6 +131,9 @@ std::optional<LayerRules> rules_of(const Model& model) {
   std::vector<LayerKind> kinds;
   for (LayerId i = 0; i < model.layers; ++i) kinds.push_back(model.layer(i));
   rules.letters = letters_of(kinds);
+  if (model.compressed) {
+    for (const LayerKind& kind : kinds) rules.compression += letter_of(kind.compression);
+  }
   if (rules.letters.empty() && model.recurrence) {
     const Model mixers = only([](const LayerKind& kind) { return LayerKind{.mixer = kind.mixer}; });
     bool known = false;
@@ -151,6 +157,7 @@ std::optional<LayerRules> rules_of(const Model& model) {
         rules.window.full_first = first;
         const Model windows = only([](LayerKind kind) {
           kind.experts = false;
+          kind.shared_index = false;
           return kind;
         });
         known = known || found(windows, model.recurrence.has_value(), false, false);
@@ -191,6 +198,14 @@ std::optional<LayerRules> rules_of(const Model& model) {
   return std::nullopt;
 }
 
+MapText indexer_map(const SparseIndexer& indexer) {
+  MapText map;
+  map.add("heads", indexer.heads);
+  map.add("head_size", indexer.head_size);
+  map.add("top_k", indexer.top_k);
+  return map;
+}
+
 std::string latent_text(const Model& model, const LayerRules& rules) {
   const LatentAttention& latent = *model.latent;
   MapText map;
@@ -200,14 +215,24 @@ std::string latent_text(const Model& model, const LayerRules& rules) {
   map.add("rope_head_size", latent.rope_head_size);
   map.add("value_head_size", latent.value_head_size);
   if (model.indexer) {
-    MapText indexer;
-    indexer.add("heads", model.indexer->heads);
-    indexer.add("head_size", model.indexer->head_size);
-    indexer.add("top_k", model.indexer->top_k);
+    MapText indexer = indexer_map(*model.indexer);
     indexer.unless(1, "every", rules.index_every);
     if (rules.index_every > 1) indexer.unless(1, "first", rules.index_first);
     map.add("indexer", indexer.text());
   }
+  return map.text();
+}
+
+std::string compressed_text(const Model& model, const LayerRules& rules) {
+  const CompressedAttention usual, &compressed = *model.compressed;
+  MapText map;
+  map.add("q_rank", compressed.q_rank);
+  map.add("output_groups", compressed.output_groups);
+  map.add("output_rank", compressed.output_rank);
+  map.unless(usual.chosen_rate, "chosen_rate", compressed.chosen_rate);
+  map.unless(usual.all_rate, "all_rate", compressed.all_rate);
+  map.add("layers", rules.compression);
+  if (model.indexer) map.add("indexer", indexer_map(*model.indexer).text());
   return map.text();
 }
 
@@ -244,6 +269,7 @@ std::string experts_text(const Experts& experts, const LayerRules& rules) {
   map.when(experts.shared_gate, "shared_gate");
   map.when(experts.biases, "biases");
   map.when(experts.score_bias, "score_bias");
+  map.unless(0, "hash_layers", experts.hash_layers);
   return map.text();
 }
 
@@ -305,6 +331,8 @@ std::optional<std::string> block_of(const Model& model) {
     map.when(model.full_heads->values_are_keys, "values_are_keys");
     text.line("full_heads", map.text());
   }
+  if (model.compressed) text.line("compressed_attention", compressed_text(model, *rules));
+  text.unless(1, "residual_streams", model.streams);
   if (model.latent) text.line("latent_attention", latent_text(model, *rules));
   if (model.recurrence) text.line("recurrence", recurrence_text(*model.recurrence, *rules));
   if (rules->window.span > 0) text.line("window", window_text(rules->window));

@@ -30,6 +30,13 @@ double seen(AttentionReach reach, double span, double tokens, bool causal) {
 
 /// Scores and values of one layer; to tokens that an indexer chose, with the latents in place of keys and values.
 double score_flops(const Model& model, const LayerKind& kind, double tokens, bool causal) {
+  if (model.compressed) {
+    const double most = kind.compression == Compression::chosen ? real(model.indexer->top_k) : tokens;
+    const double entries = kind.compression == Compression::none
+                               ? 0.0
+                               : seen_entries(most, tokens, model.compressed->rate(kind.compression), causal);
+    return 2.0 * (attended_tokens(kind, tokens, causal) + entries) * real(model.heads * 2 * model.head_size);
+  }
   if (model.indexer && model.latent) {
     const double width = real(model.heads) * real(2 * model.latent->kv_rank + model.latent->rope_head_size);
     return 2.0 * chosen_tokens(real(model.indexer->top_k), tokens, causal) * width;
@@ -47,13 +54,18 @@ struct LayerFlops {
 /// The indexer's projections have no gradient of their input, so they cost twice their forward. Scores are computed for
 /// all tokens; their gradients, and the attention's scores that they are to approach, for the chosen ones.
 LayerFlops indexer_flops(const Model& model, const LayerKind& kind, double tokens, bool causal) {
-  if (!model.indexer || !model.latent || kind.shared_index) return {};
+  if (!has_own_indexer(model, kind)) return {};
+  const std::int64_t rate = model.compressed ? model.compressed->chosen_rate : 1;
   const double projections = 2.0 * real(indexer_weights(model, kind));
   const double score = real(model.indexer->heads * (model.indexer->head_size + 1));
-  const double scored = causal ? (tokens + 1) / 2 : tokens;
-  const double chosen = chosen_tokens(real(model.indexer->top_k), tokens, causal);
+  const double scored = model.compressed ? seen_entries(tokens, tokens, rate, causal)
+                        : causal         ? (tokens + 1) / 2
+                                         : tokens;
+  const double chosen = model.compressed ? seen_entries(real(model.indexer->top_k), tokens, rate, causal)
+                                         : chosen_tokens(real(model.indexer->top_k), tokens, causal);
   const double forward = projections + 2.0 * scored * score;
-  const double target = 2.0 * chosen * real(model.heads * (model.latent->kv_rank + model.latent->rope_head_size));
+  const std::int64_t key = model.compressed ? model.head_size : model.latent->kv_rank + model.latent->rope_head_size;
+  const double target = 2.0 * chosen * real(model.heads * key);
   return {forward, forward + projections + 4.0 * chosen * score + target};
 }
 
@@ -69,12 +81,17 @@ LayerFlops layer_flops(const Model& model, const LayerKind& kind, double tokens,
   } else if (model.attention && kind.mixer == Mixer::recurrence && model.recurrence) {
     flops += 2.0 * real(recurrence_matrices(*model.recurrence, model.d_model)) + counted_state_flops(*model.recurrence);
   }
+  if (model.streams > 1) flops += 2.0 * real(parts_of(kind) * stream_mix(model) * model.streams * model.d_model);
   return {flops + indexer.forward, 3.0 * flops + indexer.training};
 }
 
 LayerFlops model_flops_per_token(const Model& model, std::int64_t sequence_length, bool causal) {
   const double unembedding = 2.0 * real(model.vocabulary * model.d_model);
   LayerFlops sum{unembedding, 3.0 * unembedding};
+  if (model.streams > 1) {  // read as one before the final norm
+    const double joined = 2.0 * real(model.streams * model.streams * model.d_model);
+    sum = {sum.forward + joined, sum.training + 3.0 * joined};
+  }
   const LayerSequence sequence = layer_sequence(model);
   for (const LayerKindId i : sequence.kinds.ids()) {
     const LayerFlops layer = layer_flops(model, sequence.kinds[i], real(sequence_length), causal);
@@ -94,6 +111,13 @@ HeadSizes head_sizes(const Model& model, const LayerKind& kind) {
 /// Q and O are D x NH, K and V are D x KH; latent queries, keys and values go down to a rank and up again.
 std::int64_t attention_weights(const Model& model, const LayerKind& kind) {
   if (!model.attention) return 0;
+  if (model.compressed) {
+    const CompressedAttention& compressed = *model.compressed;
+    const std::int64_t query = compressed.q_rank * (model.d_model + model.heads * model.head_size);
+    const std::int64_t output =
+        compressed.output_rank * (model.heads * model.head_size + compressed.output_groups * model.d_model);
+    return query + model.d_model * model.head_size + compressor_weights(model, kind) + output;
+  }
   const HeadSizes size = head_sizes(model, kind);
   const std::int64_t output_and_gate = (model.attention_gate ? 2 : 1) * model.heads * size.value * model.d_model;
   if (!model.latent) {
@@ -110,10 +134,19 @@ std::int64_t attention_weights(const Model& model, const LayerKind& kind) {
   return output_and_gate + query + key_value;
 }
 
+std::int64_t compressor_weights(const Model& model, const LayerKind& kind) {
+  if (kind.compression == Compression::none) return 0;
+  return (kind.compression == Compression::chosen ? compressed_series : 1) * 2 * model.d_model * model.head_size;
+}
+
 /// Queries from the latent, one key shared by all heads, and a weight for each head.
 std::int64_t indexer_weights(const Model& model, const LayerKind& kind) {
-  if (!model.indexer || kind.shared_index) return 0;
+  if (!has_own_indexer(model, kind)) return 0;
   const SparseIndexer& indexer = *model.indexer;
+  if (model.compressed) {
+    const std::int64_t keys = compressed_series * 2 * indexer.head_size;  // values and weights
+    return model.compressed->q_rank * indexer.heads * indexer.head_size + model.d_model * (keys + indexer.heads);
+  }
   const std::int64_t query_input = model.latent && model.latent->q_rank > 0 ? model.latent->q_rank : model.d_model;
   return query_input * indexer.heads * indexer.head_size + model.d_model * (indexer.head_size + indexer.heads);
 }
@@ -137,6 +170,15 @@ double attended_tokens(const LayerKind& kind, double tokens, bool causal) {
 double chosen_tokens(double top_k, double tokens, bool causal) {
   const double most = std::min(top_k, tokens);
   return causal && tokens > 0 ? most - most * (most - 1) / (2 * tokens) : most;
+}
+
+double seen_entries(double most, double tokens, std::int64_t rate, bool causal) {
+  const double each = real(rate), entries = std::floor(tokens / each);
+  if (!causal) return std::min(most, entries);
+  if (entries < 1) return 0;
+  const double rising = std::min(most, entries - 1);  // j entries are seen by as many tokens as one has
+  const double before_last = each * (rising * (rising + 1) / 2 + (entries - 1 - rising) * most);
+  return (before_last + (tokens - entries * each + 1) * std::min(most, entries)) / tokens;
 }
 
 double forward_flops_per_token(const Model& model, std::int64_t sequence_length, bool causal) {

@@ -12,6 +12,16 @@ namespace {
 double number(std::int64_t value) { return static_cast<double>(value); }
 
 double roughly_attention(const Model& model) {
+  if (model.compressed) {
+    const CompressedAttention& compressed = *model.compressed;
+    const double heads = number(model.heads) * number(model.head_size), inner = number(compressed.q_rank);
+    double weights = (inner + number(compressed.output_rank)) * (number(model.d_model) + heads);
+    weights += number(compressed.output_groups) * number(compressed.output_rank) * number(model.d_model);
+    const double positions = number(compressed.chosen_rate) + number(compressed.all_rate) + 5.0 * number(model.d_model);
+    const double index = model.indexer ? number(model.indexer->head_size) : 0.0;
+    weights += 2.0 * positions * (number(model.head_size) + index);
+    return weights + (model.indexer ? number(model.indexer->heads) * (inner * index + number(model.d_model)) : 0.0);
+  }
   if (!model.latent) {
     const double full = model.full_heads ? number(model.full_heads->head_size) : 0.0;
     const double heads = 2.0 * number(model.heads) + number(model.kv_heads) + 1.0 +
@@ -46,11 +56,13 @@ double roughly_count(const Model& model) {
   }
   const double layer =
       roughly_attention(model) + roughly_recurrence(model) + number(model.d_model) * (3.0 * width + 10.0);
+  const double streams = number(model.streams) * number(model.streams) * (number(model.streams) + 2.0);
+  const double mixes = model.streams > 1 ? 2.0 * streams * number(model.d_model) : 0.0;
   const double rows = 2.0 * number(model.vocabulary) + number(model.learned_positions) + 2.0;
   const double mtp =
-      number(model.mtp_modules) * (number(std::max<std::int64_t>(std::ssize(model.mtp_layers), 1)) * layer +
+      number(model.mtp_modules) * (number(std::max<std::int64_t>(std::ssize(model.mtp_layers), 1)) * (layer + mixes) +
                                    2.0 * number(model.d_model) * number(model.d_model));
-  return number(model.layers) * layer + rows * number(model.d_model) + mtp;
+  return number(model.layers) * (layer + mixes) + rows * number(model.d_model) + mtp;
 }
 
 /// A latent key has two parts, and there is one key of each query head.
@@ -104,6 +116,31 @@ bool check_experts(const Experts& experts, const YamlView& per_token, const Yaml
                   "room for all experts of a token");
   }
   return true;
+}
+
+void check_compressed(const Model& model, const YamlView& place) {
+  if (model.streams > 1 && model.parallel_residual)
+    place.problem("hyper-connections and a parallel residual are both there", "residual_streams or parallel_residual");
+  if (!model.compressed) return;
+  if (model.latent || model.full_heads || model.recurrence || model.attention_gate || model.qk_norm != QkNorm::none ||
+      model.qkv_bias || model.attention_output_bias || !model.mtp_layers.empty())
+    place.problem("compressed attention goes with no other form of attention, gate, bias or norm of queries and keys",
+                  "compressed_attention, window and attention_sinks alone");
+  if (model.kv_heads > 1)
+    place.problem("compressed attention has one key for all heads, not " + std::to_string(model.kv_heads),
+                  "kv_heads: 1");
+  if (const std::int64_t groups = model.compressed->output_groups; groups > 0 && model.heads % groups != 0)
+    place.problem(
+        std::to_string(model.heads) + " heads do not divide evenly over " + std::to_string(groups) + " output groups",
+        "a number of groups that divides the heads");
+  bool windows = true, chosen = false;
+  for (LayerId i = 0; i < model.layers; ++i) {
+    windows = windows && model.layer(i).reach == AttentionReach::sliding;
+    chosen = chosen || model.layer(i).compression == Compression::chosen;
+  }
+  if (!windows) place.problem("a layer has no window", "a sliding window in all layers, such as window: {tokens: 128}");
+  if (chosen && !model.indexer)
+    place.problem("nothing chooses entries", "compressed_attention.indexer: {heads: ..., head_size: ..., top_k: ...}");
 }
 
 void check_recurrence(const Recurrence& recurrence, const YamlView& place) {

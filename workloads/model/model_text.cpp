@@ -23,6 +23,11 @@ void print_attention(std::ostream& out, const Model& model) {
     out << "  heads " << model.heads << ", latent attention: q_rank " << latent.q_rank << ", kv_rank " << latent.kv_rank
         << ", head sizes nope " << latent.nope_head_size << ", rope " << latent.rope_head_size << ", value "
         << latent.value_head_size << '\n';
+  } else if (model.compressed) {
+    const CompressedAttention& compressed = *model.compressed;
+    out << "  heads " << model.heads << " of " << model.head_size << ", compressed attention: q_rank "
+        << compressed.q_rank << ", output groups " << compressed.output_groups << " of " << compressed.output_rank
+        << ", entries of " << compressed.chosen_rate << " and " << compressed.all_rate << " tokens\n";
   } else {
     out << "  heads " << model.heads << ", kv_heads " << model.kv_heads << ", head_size " << model.head_size << '\n';
   }
@@ -59,6 +64,8 @@ void print_layers(std::ostream& out, const Model& model) {
     if (kind.reach != AttentionReach::full) {
       out << (kind.reach == AttentionReach::sliding ? ", window " : ", chunks of ") << kind.span;
     }
+    if (kind.compression == Compression::chosen) out << ", chosen entries";
+    if (kind.compression == Compression::all) out << ", all entries";
     if (kind.mixer == Mixer::recurrence) out << ", recurrence";
     if (kind.mixer == Mixer::none) out << ", mlp only";
     if (kind.shared_index) out << ", index of the layer before";
@@ -98,6 +105,7 @@ std::string to_string(const Model& model) {
                                                   {"no rotary positions", !model.rotary},
                                                   {"parallel_residual", model.parallel_residual},
                                                   {"final_norm", model.final_norm},
+                                                  {"hyper-connections", model.streams > 1},
                                                   {"learned_positions", model.learned_positions > 0},
                                                   {"multi-token prediction", model.mtp_modules > 0}};
   std::string present_options;

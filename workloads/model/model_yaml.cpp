@@ -71,6 +71,7 @@ void read_experts(const YamlView& block, bool listed, Model& model) {
   experts.score_bias = flag_or(block, "score_bias", false);
   experts.groups = size_or(block, "groups", 1, 1);
   experts.groups_per_token = size_or(block, "groups_per_token", 1, experts.groups);
+  experts.hash_layers = size_or(block, "hash_layers", 0, 0);
   experts.latent = size_or(block, "latent", 1, 0);
   read_expert_layers(block, listed, model);
   block.refuse_unknown_keys();
@@ -111,6 +112,8 @@ void read_transformer(const YamlView& block, Model& model) {
   model.rotary = flag_or(block, "rotary", true);
   model.parallel_residual = flag_or(block, "parallel_residual", false);
   model.learned_positions = size_or(block, "learned_positions", 0, 0);
+  if (const YamlView streams = block["residual_streams"]; streams.exists())
+    model.streams = streams.integer(1, most_streams);
   model.mtp_modules = size_or(block, "mtp_modules", 0, 0);
   read_latent_attention(block["latent_attention"], model);
   if (model.latent) {
@@ -118,6 +121,7 @@ void read_transformer(const YamlView& block, Model& model) {
       if (block[key].exists()) block[key].problem("latent attention has its own sizes", "no such key");
     }
   }
+  read_compressed_attention(block["compressed_attention"], model);
   read_full_heads(block["full_heads"], model);
   const bool listed = read_layer_pattern(block["layer_pattern"], model);
   read_recurrence(block["recurrence"], listed, model);
@@ -125,6 +129,7 @@ void read_transformer(const YamlView& block, Model& model) {
   read_experts(block["moe"], listed, model);
   read_mtp_pattern(block["mtp_pattern"], model);
   check_layer_kinds(block, model);
+  check_compressed(model, block);
   read_dense_width(block, model);
 }
 

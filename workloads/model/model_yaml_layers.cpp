@@ -44,16 +44,48 @@ std::size_t choice_or_first(const YamlView& block, std::string_view key, const s
   return value.exists() ? value.choice(words) : 0;
 }
 
+namespace {
+
+SparseIndexer indexer_sizes(const YamlView& block) {
+  return {.heads = required_size(block, "heads", 1, most_size),
+          .head_size = required_size(block, "head_size", 1, most_size),
+          .top_k = required_size(block, "top_k", 1, most_size)};
+}
+
+void read_indexer_sizes(const YamlView& block, Model& model) {
+  if (!block.exists() || !block.expect_map("heads, head_size, top_k")) return;
+  model.indexer = indexer_sizes(block);
+  block.refuse_unknown_keys();
+}
+
+}  // namespace
+
 void read_indexer(const YamlView& block, Model& model) {
   if (!block.exists() || !block.expect_map("heads, head_size, top_k, ...")) return;
-  model.indexer = SparseIndexer{.heads = required_size(block, "heads", 1, most_size),
-                                .head_size = required_size(block, "head_size", 1, most_size),
-                                .top_k = required_size(block, "top_k", 1, most_size)};
+  model.indexer = indexer_sizes(block);
   const std::int64_t every = size_or(block, "every", 1, 1);
   const std::int64_t first = size_or(block, "first", 1, 1);
   block.refuse_unknown_keys();
   if (every > 1)
     spread_index([&](std::int64_t layer) { return layer < first || (layer - first + 1) % every == 0; }, model);
+}
+
+void read_compressed_attention(const YamlView& block, Model& model) {
+  if (!block.exists() || !block.expect_map("q_rank, output_groups, output_rank, layers, indexer, ...")) return;
+  CompressedAttention compressed;
+  compressed.q_rank = required_size(block, "q_rank", 1, most_size);
+  compressed.output_groups = required_size(block, "output_groups", 1, most_size);
+  compressed.output_rank = required_size(block, "output_rank", 1, most_size);
+  compressed.chosen_rate = size_or(block, "chosen_rate", 1, compressed.chosen_rate);
+  compressed.all_rate = size_or(block, "all_rate", 1, compressed.all_rate);
+  const YamlView letters = block.require("layers", "a letter for each layer: w (window), c (chosen), a (all entries)");
+  if (letters.exists() && model.layers > 0 && !spread_compression(letters.text(), model))
+    letters.problem("`" + letters.text().substr(0, 80) + "` does not say what each of " + std::to_string(model.layers) +
+                        " layers sees",
+                    "a letter for each layer: w (window), c (chosen entries), a (all entries)");
+  read_indexer_sizes(block["indexer"], model);
+  block.refuse_unknown_keys();
+  model.compressed = compressed;
 }
 
 void read_full_heads(const YamlView& block, Model& model) {
@@ -82,8 +114,9 @@ bool read_layer_pattern(const YamlView& letters, Model& model) {
     return false;
   }
   if (!model.layer_kinds.empty()) {
-    letters.problem("an indexer that layers share needs attention in all of them",
-                    "no layer_pattern, or no indexer.every");
+    letters.problem(model.compressed ? "compressed attention says of each layer what it sees"
+                                     : "an indexer that layers share needs attention in all of them",
+                    model.compressed ? "no layer_pattern" : "no layer_pattern, or no indexer.every");
     return false;
   }
   model.layer_kinds.assign(kinds.begin(), kinds.end());

@@ -21,6 +21,7 @@ namespace lockstep::workloads {
 // model_yaml_layers.cpp: what a layer has in place of attention to all tokens.
 
 void read_indexer(const YamlView& block, Model& model);
+void read_compressed_attention(const YamlView& block, Model& model);
 void read_full_heads(const YamlView& block, Model& model);
 /// Whether the layers are listed by letters.
 bool read_layer_pattern(const YamlView& letters, Model& model);

@@ -80,10 +80,11 @@ void cast_operands(ShardedLayer& derived, const Block& block, double bytes_per_v
   }
 }
 
-void gather_quantised_weights(ShardedLayer& derived, const Block& block, double stored) {
-  gather_narrow(derived.forward, stored);
+void gather_quantised_weights(ShardedLayer& derived, const Block& block, double stored, bool one_cast) {
+  const bool again = std::any_of(derived.backward.begin(), derived.backward.end(), is_weight_gather);
+  if (one_cast || again) gather_narrow(derived.forward, stored);
   gather_narrow(derived.backward, stored);
-  if (!block.is_layer) return;
+  if (!block.is_layer || !one_cast) return;
   for (auto& update : derived.weights) {
     if (!is_of_product(update, block)) continue;
     for (auto& gather : update.publish) gather.full_size = narrowed(gather.full_size, stored);

@@ -15,8 +15,10 @@ void keep_unembedding_in_16_bits(ShardedLayer& derived, const Block& block);
 void cast_operands(ShardedLayer& derived, const Block& block, double bytes_per_value);
 
 /// Weights that only products read are cast before they are gathered, for a pass or after their update: `stored` bytes
-/// for each of the 2 to move, and of those gathered for a pass to hold.
-void gather_quantised_weights(ShardedLayer& derived, const Block& block, double stored);
+/// for each of the 2 to move, and of those gathered for a pass to hold. Where forward and backward need two casts
+/// (`one_cast` false: MXFP8, whose scales lie along one dimension), weights that are gathered once for both travel in
+/// 16 bits and are cast twice where they arrive, as Megatron does.
+void gather_quantised_weights(ShardedLayer& derived, const Block& block, double stored, bool one_cast = true);
 
 /// Weights that the layers' products read lie in `stored` bytes beside the stored ones for the whole step, in so many
 /// copies: one, or a second one that is transposed, since narrow products read both operands along the dimension that

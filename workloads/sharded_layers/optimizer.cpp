@@ -61,7 +61,7 @@ MuonMatrices matrices_of(const BlockTensor& weight, const Block& block, const Pl
     auto dim = *stored.find(name);
     std::erase_if(dim.axes, [](const auto& axis) { return axis != "tensor"; });  // ZeRO's are gathered for products
     const bool in = has_dim(block, op->inputs.front(), name), out = has_dim(block, op->output, name);
-    if (in && out && name == "E") {
+    if (in && out && (name == "E" || name == "Go")) {  // of experts, of groups of heads
       made.count *= sizes.local(*stored.find(name));
       continue;
     }

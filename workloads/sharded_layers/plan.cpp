@@ -63,7 +63,7 @@ class Strategy {
 
   /// Heads of attention and of recurrences. Those of an indexer are few and small, and their sum is wanted whole.
   [[nodiscard]] static bool is_of_heads(const std::string& dim) {
-    return dim == "N" || dim == "K" || dim == "Kf" || dim == "M" || dim == "G";
+    return dim == "N" || dim == "K" || dim == "Kf" || dim == "M" || dim == "G" || dim == "Go";
   }
 
   [[nodiscard]] static bool of_experts(const BlockTensor& weight) {

@@ -47,6 +47,7 @@ ShardedLayer BlockDerivation::run() {
   for (auto op = block_.ops.rbegin(); op != block_.ops.rend(); ++op) backward(*op);
   hand_back_input_gradient();
   drop_second_copies();
+  fill_up_rows();
   for (auto* pass : {&out_.forward, &out_.backward}) {
     for (auto& step : *pass) {
       if (step.routed && step.kind == BlockStep::Kind::collective && step.collective == CollectiveKind::all_to_all)
@@ -140,6 +141,10 @@ void BlockDerivation::receive_input() {
   }
   if (block_.input.empty()) return;
   out_.input_bytes = bytes(arrives_);
+  for (const auto& op : block_.ops) {
+    if (op.kind == BlockOp::Kind::sparse_attention && op.inputs.size() == 4)  // without a choice of its own
+      out_.choice_bytes = bytes(crossing("Chosen"));
+  }
   for (const auto& [axis, size] : sizes_.axes) {
     if (size == 1 || arrives_.sharded_by(axis) != nullptr) continue;
     out_.input_copied_over.push_back(axis);
@@ -171,6 +176,7 @@ void BlockDerivation::forward(const BlockOp& op) {
     case BlockOp::Kind::attention: forward_attention(op); break;
     case BlockOp::Kind::index: forward_index(op); break;
     case BlockOp::Kind::sparse_attention: forward_sparse_attention(op); break;
+    case BlockOp::Kind::compressed_attention: forward_compressed_attention(op); break;
     case BlockOp::Kind::scan: forward_scan(op); break;
     case BlockOp::Kind::elementwise:
     case BlockOp::Kind::add:
@@ -193,6 +199,7 @@ void BlockDerivation::backward(const BlockOp& op) {
     case BlockOp::Kind::attention: backward_attention(op); break;
     case BlockOp::Kind::index: backward_index(op); break;
     case BlockOp::Kind::sparse_attention: backward_sparse_attention(op); break;
+    case BlockOp::Kind::compressed_attention: backward_compressed_attention(op); break;
     case BlockOp::Kind::scan: backward_scan(op); break;
     case BlockOp::Kind::elementwise:
     case BlockOp::Kind::dropout: backward_elementwise(op); break;

@@ -84,6 +84,9 @@ struct BlockStep : StepWork {
   Bytes workspace{0};    ///< what it needs in one rank's memory while it runs
   Bytes for_earlier{0};  ///< gradients of keys and values of earlier slices, until the slice before has added its own
   bool routed = false;   ///< its work and bytes are those of the tokens that come to a rank's experts
+  /// Attention: the tokens that see each other, so that its work follows from how long documents are.
+  std::optional<LayerKind> attends = {};
+  bool travels = false;  ///< collective: keys and values on their way around the context axis
 
   static constexpr int outside = -1;
 
@@ -130,8 +133,9 @@ struct ShardedLayer {
   std::vector<int> output_steps;          ///< forward steps the next block waits for
   std::vector<int> input_gradient_steps;  ///< backward steps the previous block waits for
   Bytes input_bytes{0};                   ///< the block's input as it arrives, on one rank
-  AxisNames input_copied_over;            ///< axes along which all ranks have the same input
-  std::int64_t input_copies = 1;          ///< ranks that have it
+  Bytes choice_bytes{0};  ///< with an index of the layer before: the choice that comes with the input, on one rank
+  AxisNames input_copied_over;    ///< axes along which all ranks have the same input
+  std::int64_t input_copies = 1;  ///< ranks that have it
   std::vector<WeightUpdate> weights;
   std::vector<TiedGradient> tied_gradients;
   /// How a forward and a backward of such blocks share the compute stream in an overlapped pair: all steps of both,
@@ -166,17 +170,21 @@ struct DerivePolicy {
   Bytes gradient_element{2};
   bool causal = true;
   std::int64_t earlier_tokens =
-      0;                         ///< of the sequence, before the slice of it that is derived: its attention sees them
-  bool regather_weights = true;  ///< weights gathered for the forward are freed and gathered again
+      0;  ///< of the sequence, before the slice of it that is derived: its attention sees them
+  std::int32_t sharing_slices =
+      0;  ///< slices of a sequence whose attention the stages of the pipeline share out evenly (SlimPipe); 0: none
+  bool regather_weights = true;          ///< weights gathered for the forward are freed and gathered again
   bool share_activation_gathers = true;  ///< activations gathered in the forward are kept for the backward
   bool collective_matmul = false;        ///< activation collectives overlap the products they belong to
   ContextAttention context_attention = ContextAttention::all_gather;
   bool balanced_context =
       true;               ///< ranks hold an early and a late piece of the sequence each (zig-zag): causal work is even
   Recompute recompute{};  ///< of layers
-  TokenCopies token_copies{};  ///< of all-to-alls to and from experts
-  bool counted_slots = true;   ///< an expert has as many slots as tokens come to it; else its capacity
-  bool one_hot_slots = false;  ///< tokens come to their slots and back by products with masks, not by their index
+  TokenCopies token_copies{};      ///< of all-to-alls to and from experts
+  bool counted_slots = true;       ///< an expert has as many slots as tokens come to it; else its capacity
+  bool one_hot_slots = false;      ///< tokens come to their slots and back by products with masks, not by their index
+  std::int64_t rows_multiple = 1;  ///< to which each expert's tokens are filled up for its products
+  Seconds counts_wait{0};          ///< for which the host waits for the counts of tokens before it can go on
   /// In which layers keep what weight gradients, activation functions of MLPs and products that run again read; none:
   /// as it is.
   std::optional<KeptFormat> kept{};

@@ -67,13 +67,14 @@ BlockDerivation::AttentionArrays BlockDerivation::attention_arrays(const BlockOp
 /// less that of all before it.
 double BlockDerivation::attended(const BlockOp& op) const {
   const auto own = static_cast<double>(sizes_.dim("T")), earlier = static_cast<double>(policy_.earlier_tokens);
+  if (policy_.sharing_slices > 0)  // every slice takes as long as the mean of all
+    return attended_tokens(op.reach, own * policy_.sharing_slices, policy_.causal);
   if (policy_.earlier_tokens == 0) return attended_tokens(op.reach, own, policy_.causal);
   const auto of_first = [&](double tokens) { return tokens * attended_tokens(op.reach, tokens, policy_.causal); };
   return (of_first(earlier + own) - of_first(earlier)) / own;
 }
 
-std::int64_t BlockDerivation::earlier_keys(const BlockOp& op) const {
-  const auto earlier = policy_.earlier_tokens;
+std::int64_t BlockDerivation::earlier_keys(const BlockOp& op, std::int64_t earlier) const {
   switch (op.reach.reach) {
     case AttentionReach::full: return earlier;
     case AttentionReach::sliding: return std::min(earlier, op.reach.span - 1);
@@ -82,9 +83,9 @@ std::int64_t BlockDerivation::earlier_keys(const BlockOp& op) const {
   return earlier;
 }
 
-Bytes BlockDerivation::earlier_bytes(const BlockOp& op, const AttentionArrays& arrays) const {
+Bytes BlockDerivation::earlier_bytes(const BlockOp& op, const AttentionArrays& arrays, std::int64_t earlier) const {
   const auto of_token = (bytes(arrays.k).value() + bytes(arrays.v).value()) / sizes_.dim("T");
-  return Bytes(of_token * earlier_keys(op));
+  return Bytes(of_token * earlier_keys(op, earlier));
 }
 
 Flops BlockDerivation::attention_flops(const BlockOp& op, const AttentionArrays& arrays) const {
@@ -101,7 +102,7 @@ KernelShape BlockDerivation::attention_shape(const BlockOp& op, const AttentionA
   const auto& q = arrays.q;
   const auto queries = sizes_.local(*q.find("T"));
   const auto head = sizes_.dim(q.dims[3].name);
-  const auto tokens = sizes_.dim("T") + 2 * policy_.earlier_tokens;
+  const auto tokens = sizes_.dim("T") + 2 * tokens_before();
   const auto keys = static_cast<std::int64_t>(attended_tokens(op.reach, static_cast<double>(tokens), false));
   return {sizes_.local_elements(q) / (queries * head),
           queries,
@@ -115,13 +116,14 @@ KernelShape BlockDerivation::attention_shape(const BlockOp& op, const AttentionA
 /// One rank's attention in up to three steps, of which `travelling` arrives before the last: what is at hand, what
 /// passes by, the last piece. Gives the first step and the last.
 std::pair<int, int> BlockDerivation::attention_core(const std::string& name, const AttentionArrays& arrays,
-                                                    const Reads& reads, const Kernel& kernel, Bytes output,
-                                                    const StepIds& travelling) {
+                                                    const Reads& reads, const Kernel& kernel, const LayerKind& reach,
+                                                    Bytes output, const StepIds& travelling) {
   const auto detail = arrays.q.to_string() + ", " + arrays.k.to_string() + " -> " + arrays.o.to_string();
   if (travelling.empty()) {
     const int step = pass().compute(name, detail, reads, kernel.flops, kernel.traffic, output);
     pass()[step].work = kernel.work;
     pass()[step].shape = kernel.shape;
+    pass()[step].attends = reach;
     return {step, step};
   }
   const auto parts = sizes_.product(arrays.sequence);
@@ -134,6 +136,7 @@ std::pair<int, int> BlockDerivation::attention_core(const std::string& name, con
     pass()[step].work = kernel.work;
     pass()[step].shape = kernel.shape;
     pass()[step].shape.k = kernel.shape.k * pieces / parts;
+    pass()[step].attends = reach;
     return step;
   };
   const int first = piece(" to own keys", 1, {}, output);
@@ -179,7 +182,9 @@ StepIds BlockDerivation::travel(const BlockOp& op, const AttentionArrays& arrays
     }
     const auto done = pass().chain(from, collectives, wanted, CollectiveRole::activation, policy_.activation_element);
     for (const int id : done.producers) {
-      if (id != BlockStep::outside) pass()[id].output = bytes(crossing(tensor)) * 2;
+      if (id == BlockStep::outside) continue;
+      pass()[id].output = bytes(crossing(tensor)) * 2;
+      pass()[id].travels = true;
     }
     merge(arrived, done.producers);
   }
@@ -204,12 +209,15 @@ void BlockDerivation::forward_attention(const BlockOp& op) {
     read(op.inputs[1], arrays.k, reads);
     read(op.inputs[2], arrays.v, reads);
   }
-  const auto moved = bytes(arrays.q) + bytes(arrays.k) + bytes(arrays.v) + earlier_bytes(op, arrays) + bytes(arrays.o) +
-                     score_bytes(op, arrays) * 2;
+  const auto inputs = reads;
+  const auto moved = bytes(arrays.q) + bytes(arrays.k) + bytes(arrays.v) + earlier_bytes(op, arrays, tokens_before()) +
+                     bytes(arrays.o) + score_bytes(op, arrays) * 2;
   const Kernel kernel{ComputeWork::attention, attention_flops(op, arrays), moved, attention_shape(op, arrays, false)};
-  const auto steps = attention_core(op.name, arrays, reads, kernel, bytes(arrays.o), travelling);
+  const auto steps = attention_core(op.name, arrays, reads, kernel, op.reach, bytes(arrays.o), travelling);
   keep_inside(op, steps.second, score_bytes(op, arrays));
-  finish_forward(op, {arrays.o, {steps.second}, steps.first}, settled(arrays.o, crossing(op.output)));
+  Version result{arrays.o, {steps.second}, steps.first};
+  share_attention(op, bytes(arrays.q), bytes(arrays.k) + bytes(arrays.v), inputs, false, result);
+  finish_forward(op, result, settled(arrays.o, crossing(op.output)));
 }
 
 void BlockDerivation::backward_attention(const BlockOp& op) {
@@ -225,12 +233,13 @@ void BlockDerivation::backward_attention(const BlockOp& op) {
   }
   again_ = true;  // what follows is written into the backward
   if (arrays.travelling) travelling = travel(op, arrays, reads);
-  const auto moved = bytes(arrays.q) + bytes(arrays.k) + bytes(arrays.v) + earlier_bytes(op, arrays) + bytes(arrays.o) +
-                     score_bytes(op, arrays) * 2;
+  const auto moved = bytes(arrays.q) + bytes(arrays.k) + bytes(arrays.v) + earlier_bytes(op, arrays, tokens_before()) +
+                     bytes(arrays.o) + score_bytes(op, arrays) * 2;
   const Kernel forward{ComputeWork::attention, attention_flops(op, arrays), moved, attention_shape(op, arrays, false)};
   const Kernel backward{ComputeWork::attention, forward.flops * 2.0, moved * 2, attention_shape(op, arrays, true)};
+  const auto inputs = reads;
   if (drops_inside(op) && !dropped(op)) {
-    const auto core = attention_core(op.name, arrays, reads, forward, score_bytes(op, arrays), travelling);
+    const auto core = attention_core(op.name, arrays, reads, forward, op.reach, score_bytes(op, arrays), travelling);
     reads.after = {core.first};
     merge(reads.after, core.second);
     travelling.clear();
@@ -239,10 +248,13 @@ void BlockDerivation::backward_attention(const BlockOp& op) {
   }
   const auto keys = arrays.travelling ? (bytes(crossing(op.inputs[1])) + bytes(crossing(op.inputs[2]))) * 2
                                       : bytes(arrays.k) + bytes(arrays.v);
-  const auto steps = attention_core(op.name + " backward", arrays, reads, backward, bytes(arrays.q) + keys, travelling);
+  const auto steps =
+      attention_core(op.name + " backward", arrays, reads, backward, op.reach, bytes(arrays.q) + keys, travelling);
   again_ = false;
-  backward_[steps.second].for_earlier = earlier_bytes(op, arrays);
-  gradients_[op.inputs[0]].push_back({gradient_of(arrays.q), {steps.second}, steps.first});
+  Version of_inputs{gradient_of(arrays.q), {steps.second}, steps.first};
+  share_attention(op, bytes(arrays.q), bytes(arrays.k) + bytes(arrays.v), inputs, true, of_inputs);
+  backward_[steps.second].for_earlier = earlier_bytes(op, arrays, policy_.earlier_tokens);
+  gradients_[op.inputs[0]].push_back(of_inputs);
   for (const auto& [tensor, whole] : {std::pair{op.inputs[1], arrays.k}, std::pair{op.inputs[2], arrays.v}}) {
     auto local = gradient_of(whole);
     // Every slice of the queries adds its part; parts that travel start after the first piece.
@@ -252,7 +264,7 @@ void BlockDerivation::backward_attention(const BlockOp& op) {
         if (!contains(local.partial, axis) && whole.sharded_by(axis) == nullptr) local.partial.push_back(axis);
       }
     }
-    gradients_[tensor].push_back({local, {arrays.travelling ? steps.first : steps.second}, steps.first});
+    gradients_[tensor].push_back({local, arrays.travelling ? StepIds{steps.first} : of_inputs.producers, steps.first});
   }
 }
 

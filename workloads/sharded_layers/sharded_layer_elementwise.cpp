@@ -59,7 +59,7 @@ void BlockDerivation::forward_elementwise(const BlockOp& op) {
     moved += bytes(wanted);
   }
   reduce_statistics(pass(), op, local_input(op, op.inputs[0]), reads.after);
-  fetch_tokens_before(pass(), op, local_input(op, op.inputs[0]), reads.after);
+  for (const auto& input : op.inputs) fetch_tokens_before(pass(), op, local_input(op, input), reads.after);
   if (!op.weight.empty()) {
     const auto wanted = scale(op, local);
     weight(op.weight, wanted, settle(plan_.weights.at(op.weight), wanted, sizes_, policy_.weight_element), reads);
@@ -95,8 +95,8 @@ ShardedTensor BlockDerivation::scale(const BlockOp& op, const ShardedTensor& loc
   return wanted;
 }
 
-/// A convolution over tokens needs the last ones of the piece before: all ranks get those of all, as few as they are.
-/// In the backward it is the gradients of the piece behind.
+/// A convolution over tokens, or attention to a window, needs the last ones of the piece before: all ranks get those of
+/// all, as few as they are. In the backward it is the gradients of the piece behind.
 void BlockDerivation::fetch_tokens_before(Pass& pass, const BlockOp& op, const ShardedTensor& local,
                                           StepIds& after) const {
   const auto* sequence = op.before > 0 ? local.find("T") : nullptr;
@@ -150,7 +150,8 @@ void BlockDerivation::backward_elementwise(const BlockOp& op) {
   }
   read_inside(op, reads);
   reduce_statistics(backward_, op, gradient_of(local_input(op, op.inputs[0])), reads.after);
-  fetch_tokens_before(backward_, op, gradient_of(local_input(op, op.inputs[0])), reads.after);
+  for (const auto& input : op.inputs)
+    fetch_tokens_before(backward_, op, gradient_of(local_input(op, input)), reads.after);
   if (!op.weight.empty()) {
     const auto used = scale(op, local);
     weight_in_backward(op.weight, used, settle(plan_.weights.at(op.weight), used, sizes_, policy_.weight_element),

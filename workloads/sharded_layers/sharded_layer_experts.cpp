@@ -40,6 +40,31 @@ Bytes BlockDerivation::regrouped(const ShardedTensor& slots) const {
   return exchanged && sizes_.local(experts) > 1 ? bytes(slots) * 2 : Bytes(0);
 }
 
+/// Each expert of a rank gets its tokens filled up to a multiple of N rows for its products. Their number is any, so
+/// (N - 1) / 2 rows are added on average.
+void BlockDerivation::fill_up_rows() {
+  const bool has_slots = std::any_of(block_.activations.begin(), block_.activations.end(),
+                                     [](const auto& tensor) { return tensor.name == "Routed"; });
+  if (policy_.rows_multiple <= 1 || !has_slots) return;
+  const auto rows = sizes_.local(*crossing("Routed").find("C"));
+  const double factor = 1 + static_cast<double>(policy_.rows_multiple - 1) / 2 / static_cast<double>(rows);
+  const auto more = [&](Bytes bytes) {
+    return Bytes(static_cast<std::int64_t>(static_cast<double>(bytes.value()) * factor));
+  };
+  for (auto* pass : {&out_.forward, &out_.backward}) {
+    for (auto& step : *pass) {
+      if (!step.routed || step.kind != BlockStep::Kind::compute || step.indexed > Bytes(0)) continue;
+      step.flops = step.flops * factor;
+      step.traffic = more(step.traffic);
+      step.casts = more(step.casts);
+      if (step.output_kind == MemoryKind::activations) step.output = more(step.output);
+      auto& counted = step.shape.counted == KernelShape::Counted::depth ? step.shape.k : step.shape.m;
+      if (step.shape.counted != KernelShape::Counted::none)
+        counted = static_cast<std::int64_t>(static_cast<double>(counted) * factor);
+    }
+  }
+}
+
 bool BlockDerivation::goes_to_experts(const std::string& tensor) const {
   return std::any_of(block_.ops.begin(), block_.ops.end(),
                      [&](const auto& op) { return op.kind == BlockOp::Kind::combine && op.inputs[0] == tensor; });
@@ -69,6 +94,8 @@ void BlockDerivation::forward_dispatch(const BlockOp& op) {
   const auto local = slots_of_senders(op.inputs[0], op.output);
   Reads reads;
   for (const auto& input : op.inputs) read(input, crossing(input), reads);
+  if (policy_.counts_wait > Seconds(0))
+    reads.after = {pass().wait_of_host("host waits for counts", policy_.counts_wait, std::move(reads.after))};
   const int step = pass().compute(
       op.name, crossing(op.inputs[0]).to_string() + " -> " + local.to_string(), std::move(reads), Flops(0),
       bytes(crossing(op.inputs[0])) + bytes(local) + regrouped(crossing(op.output)), bytes(local));

@@ -38,6 +38,17 @@ int Pass::collective(const DerivedCollective& derived, CollectiveRole role, Step
   return add(std::move(step));
 }
 
+int Pass::wait_of_host(std::string name, Seconds time, StepIds after) {
+  BlockStep step{};
+  step.kind = BlockStep::Kind::collective;
+  step.name = std::move(name);
+  step.stream = "host";
+  step.given_time = time;
+  step.given = GivenTime::overhead;
+  step.after = std::move(after);
+  return add(std::move(step));
+}
+
 Version Pass::chain(Version from, const std::vector<DerivedCollective>& collectives, const ShardedTensor& to,
                     CollectiveRole role, Bytes element) {
   for (const auto& derived : collectives) {

@@ -33,6 +33,8 @@ class Pass {
   int compute(std::string name, std::string detail, Reads reads, Flops flops, Bytes traffic, Bytes output,
               MemoryKind kind = MemoryKind::activations);
   int collective(const DerivedCollective& derived, CollectiveRole role, StepIds after, Bytes element);
+  /// Time for which the host, and so the chip, waits before it goes on.
+  int wait_of_host(std::string name, Seconds time, StepIds after);
   /// Runs a chain of collectives one after the other; a free slice adds no step.
   Version chain(Version from, const std::vector<DerivedCollective>& collectives, const ShardedTensor& to,
                 CollectiveRole role, Bytes element);

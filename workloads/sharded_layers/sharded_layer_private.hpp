@@ -1,5 +1,6 @@
 #pragma once
 /// The derivation of one block while it runs: every array in the versions made so far, and the two passes.
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -92,16 +93,25 @@ class BlockDerivation {
   [[nodiscard]] AttentionArrays attention_arrays(const BlockOp& op) const;
   /// Tokens that one of a slice's attends to on average, and the keys and values that the slice does not hold itself.
   [[nodiscard]] double attended(const BlockOp& op) const;
-  [[nodiscard]] std::int64_t earlier_keys(const BlockOp& op) const;
-  [[nodiscard]] Bytes earlier_bytes(const BlockOp& op, const AttentionArrays& arrays) const;
+  [[nodiscard]] std::int64_t earlier_keys(const BlockOp& op, std::int64_t earlier) const;
+  [[nodiscard]] Bytes earlier_bytes(const BlockOp& op, const AttentionArrays& arrays, std::int64_t earlier) const;
   [[nodiscard]] Flops attention_flops(const BlockOp& op, const AttentionArrays& arrays) const;
   [[nodiscard]] KernelShape attention_shape(const BlockOp& op, const AttentionArrays& arrays, bool backward) const;
+  // sharded_layer_shared_attention.cpp: attention that the stages of a pipeline share out
+  [[nodiscard]] double blocks_handed_over() const;
+  int hand_over(const std::string& what, Reads reads, Bytes size);
+  /// `keys`: the bytes of keys and values.
+  void share_attention(const BlockOp& op, Bytes queries, Bytes keys, const Reads& reads, bool backward,
+                       Version& result);
+  [[nodiscard]] std::int64_t tokens_before() const;  ///< the slice, as far as its own rank's attention goes
+
   [[nodiscard]] Bytes score_bytes(const BlockOp& op, const AttentionArrays& arrays) const;
   [[nodiscard]] double share_that_travels(const BlockOp& op, const AttentionArrays& arrays) const;
   [[nodiscard]] double share_that_comes_back(const std::string& tensor) const;
   StepIds travel(const BlockOp& op, const AttentionArrays& arrays, Reads& reads);
   std::pair<int, int> attention_core(const std::string& name, const AttentionArrays& arrays, const Reads& reads,
-                                     const Kernel& kernel, Bytes output, const StepIds& travelling);
+                                     const Kernel& kernel, const LayerKind& reach, Bytes output,
+                                     const StepIds& travelling);
 
   // sharded_layer_sparse.cpp: an indexer, and attention to the tokens that it chooses
   struct SparseArrays;
@@ -113,11 +123,28 @@ class BlockDerivation {
   [[nodiscard]] SparseArrays sparse_arrays(const BlockOp& op) const;
   [[nodiscard]] IndexArrays index_arrays(const BlockOp& op) const;
   [[nodiscard]] double chosen_of(double most, const AxisNames& sequence) const;
-  [[nodiscard]] ShardedTensor choice_of(const BlockOp& op, const SparseArrays& arrays) const;
+  [[nodiscard]] ShardedTensor choice_of(const BlockOp& op, const ShardedTensor& queries) const;
+  struct Teacher {
+    std::vector<ShardedTensor> arrays;  ///< in the operation's order, behind the indexer's own
+    Kernel kernel;
+  };
+  [[nodiscard]] Teacher teacher_of(const BlockOp& op) const;
+  [[nodiscard]] double seen_by_indexer(const BlockOp& op, double most, const AxisNames& sequence) const;
   [[nodiscard]] Kernel sparse_kernel(const BlockOp& op, const SparseArrays& arrays, std::int64_t width) const;
   [[nodiscard]] Kernel index_kernel(const IndexArrays& arrays, double chosen) const;
   static int sparse_step(Pass& pass, const std::string& name, const std::string& detail, Reads reads,
                          const Kernel& kernel, Bytes output);
+
+  // sharded_layer_compressed.cpp: a window, and compressed entries
+  struct CompressedArrays {
+    ShardedTensor queries, keys, entries;  ///< as one rank attends to them; T of entries is whole, without dims: none
+  };
+  void forward_compressed_attention(const BlockOp& op);
+  void backward_compressed_attention(const BlockOp& op);
+  [[nodiscard]] CompressedArrays compressed_arrays(const BlockOp& op) const;
+  [[nodiscard]] double mean_of_piece(const std::function<double(double)>& mean, const AxisNames& sequence) const;
+  [[nodiscard]] double entries_of(const BlockOp& op, double most, const AxisNames& sequence) const;
+  [[nodiscard]] Kernel compressed_kernel(const BlockOp& op, const CompressedArrays& arrays) const;
 
   // sharded_layer_scan.cpp: recurrences
   struct ScanArrays;
@@ -150,6 +177,7 @@ class BlockDerivation {
   void backward_dispatch(const BlockOp& op);
   void forward_combine(const BlockOp& op);
   void backward_combine(const BlockOp& op);
+  void fill_up_rows();
   [[nodiscard]] bool goes_to_experts(const std::string& tensor) const;  ///< the gradient of what experts gave
   [[nodiscard]] ShardedTensor slots_of_senders(const std::string& tokens, const std::string& slots) const;
   [[nodiscard]] Bytes regrouped(const ShardedTensor& slots) const;

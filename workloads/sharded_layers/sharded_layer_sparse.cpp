@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "workloads/sharded_layers/sharded_layer_private.hpp"
+#include "workloads/sharding/bounded_elements.hpp"
 
 namespace lockstep::workloads {
 namespace {
@@ -55,17 +56,17 @@ BlockDerivation::SparseArrays BlockDerivation::sparse_arrays(const BlockOp& op) 
 /// Of `most` tokens that a token may see, those that one of a rank's tokens sees on average. With contiguous pieces
 /// under a causal mask, on the rank with the last piece.
 double BlockDerivation::chosen_of(double most, const AxisNames& sequence) const {
-  const double tokens = real(sizes_.dim("T"));
-  const double mean = chosen_tokens(most, tokens, policy_.causal);
-  const double parts = real(sizes_.product(sequence));
-  if (!policy_.causal || policy_.balanced_context || parts == 1) return mean;
-  const double before = tokens * (parts - 1) / parts;
-  return (tokens * mean - before * chosen_tokens(most, before, true)) / (tokens - before);
+  return mean_of_piece([&](double tokens) { return chosen_tokens(most, tokens, policy_.causal); }, sequence);
 }
 
-ShardedTensor BlockDerivation::choice_of(const BlockOp& op, const SparseArrays& arrays) const {
+/// Tokens, or the entries that stand for them.
+double BlockDerivation::seen_by_indexer(const BlockOp& op, double most, const AxisNames& sequence) const {
+  return op.rate == 1 ? chosen_of(most, sequence) : entries_of(op, most, sequence);
+}
+
+ShardedTensor BlockDerivation::choice_of(const BlockOp& op, const ShardedTensor& queries) const {
   auto choice = crossing(op.kind == BlockOp::Kind::index ? op.output : op.inputs.back());
-  choice.find("T")->axes = arrays.queries.find("T")->axes;
+  choice.find("T")->axes = queries.find("T")->axes;
   return choice;
 }
 
@@ -100,7 +101,7 @@ void BlockDerivation::forward_sparse_attention(const BlockOp& op) {
   read(op.inputs[1], arrays.rotary_queries, reads);
   read(op.inputs[2], arrays.latents, reads);
   read(op.inputs[3], arrays.rotary_keys, reads);
-  if (op.inputs.size() > 4) read(op.inputs[4], choice_of(op, arrays), reads);
+  if (op.inputs.size() > 4) read(op.inputs[4], choice_of(op, arrays.queries), reads);
   const auto latent = sizes_.dim(arrays.latents.dims.back().name);
   auto kernel = sparse_kernel(op, arrays, 2 * latent + sizes_.dim(arrays.rotary_keys.dims.back().name));
   kernel.traffic += bytes(result);
@@ -119,7 +120,7 @@ void BlockDerivation::backward_sparse_attention(const BlockOp& op) {
   read_in_backward(op.inputs[1], arrays.rotary_queries, reads);
   read_in_backward(op.inputs[2], arrays.latents, reads);
   read_in_backward(op.inputs[3], arrays.rotary_keys, reads);
-  if (op.inputs.size() > 4) read_in_backward(op.inputs[4], choice_of(op, arrays), reads);
+  if (op.inputs.size() > 4) read_in_backward(op.inputs[4], choice_of(op, arrays.queries), reads);
   read_in_backward(op.output, result, reads);
   const auto latent = sizes_.dim(arrays.latents.dims.back().name);
   auto kernel = sparse_kernel(op, arrays, 2 * latent + sizes_.dim(arrays.rotary_keys.dims.back().name));
@@ -190,35 +191,53 @@ void BlockDerivation::forward_index(const BlockOp& op) {
   read(op.inputs[0], arrays.queries, reads);
   read(op.inputs[1], arrays.keys, reads);
   read(op.inputs[2], arrays.weights, reads);
-  const double seen = chosen_of(real(sizes_.dim("T")), arrays.queries.find("T")->axes);
+  const double seen = seen_by_indexer(op, real(sizes_.dim("T")), arrays.queries.find("T")->axes);
   const auto kernel = index_kernel(arrays, seen);
+  const auto tokens = sizes_.local(*arrays.queries.find("B")) * sizes_.local(*arrays.queries.find("T"));
+  const auto held = score_element * bounded_elements(tokens, sizes_.dim("T") / op.rate, "of index scores");
   const int scores =
       sparse_step(pass(), op.name + " scores", arrays.queries.to_string() + ", " + arrays.keys.to_string(),
-                  std::move(reads), kernel, Bytes(0));
+                  std::move(reads), kernel, held);
   const auto scored = kernel.traffic - bytes(arrays.queries) - bytes(arrays.keys) - bytes(arrays.weights);
   const int step = pass().compute(op.name + " choice", choice.to_string(), {{scores}}, Flops(0), scored + bytes(choice),
                                   bytes(choice));
   finish_forward(op, choice, step);
 }
 
+/// The attention's scores alone, of what the indexer chose.
+BlockDerivation::Teacher BlockDerivation::teacher_of(const BlockOp& op) const {
+  if (op.rate == 1) {
+    const auto arrays = sparse_arrays(op);
+    const auto width = sizes_.dim(arrays.latents.dims.back().name) + sizes_.dim(arrays.rotary_keys.dims.back().name);
+    return {{arrays.queries, arrays.rotary_queries, arrays.latents, arrays.rotary_keys},
+            sparse_kernel(op, arrays, width)};
+  }
+  const auto arrays = compressed_arrays(op);
+  const auto& queries = arrays.queries;
+  const std::int64_t head = sizes_.dim("H"), length = sizes_.local(*queries.find("T"));
+  const std::int64_t rows = sizes_.local_elements(queries) / head;
+  Kernel kernel;
+  kernel.work = ComputeWork::attention;
+  kernel.flops = Flops(2.0 * entries_of(op, real(op.top_k), queries.find("T")->axes) * real(rows) * real(head));
+  kernel.traffic = bytes(queries) + bytes(arrays.entries);
+  kernel.shape = {rows / length, length, head / 2, std::min(op.top_k, sizes_.dim("T") / op.rate), false, false, true};
+  return {{queries, arrays.entries}, kernel};
+}
+
 /// The attention's scores of the chosen tokens, summed over heads, are what the indexer's scores are to approach.
 void BlockDerivation::backward_index(const BlockOp& op) {
   const auto arrays = index_arrays(op);
-  const auto attended = sparse_arrays(op);
-  const auto choice = choice_of(op, attended);
+  auto [attended, kernel] = teacher_of(op);
+  const auto& queries = attended.front();
+  const auto choice = choice_of(op, queries);
   Reads reads{{BlockStep::outside}};
-  read_in_backward(op.inputs[3], attended.queries, reads);
-  read_in_backward(op.inputs[4], attended.rotary_queries, reads);
-  read_in_backward(op.inputs[5], attended.latents, reads);
-  read_in_backward(op.inputs[6], attended.rotary_keys, reads);
+  for (std::size_t i = 0; i < attended.size(); ++i) read_in_backward(op.inputs[3 + i], attended[i], reads);
   read_in_backward(op.output, choice, reads);
-  const auto width = sizes_.dim(attended.latents.dims.back().name) + sizes_.dim(attended.rotary_keys.dims.back().name);
   auto target = renamed(choice, op.name + " target");
-  auto kernel = sparse_kernel(op, attended, width);
   kernel.traffic += bytes(target);
   const int teacher =
       sparse_step(backward_, op.name + " target", target.to_string(), std::move(reads), kernel, bytes(target));
-  target.partial = attended.queries.find("N")->axes;
+  target.partial = queries.find("N")->axes;
   auto wanted = renamed(crossing(op.output), target.name);
   const auto whole = backward_.chain({target, {teacher}, teacher}, settled(target, wanted), wanted,
                                      CollectiveRole::activation, policy_.activation_element);
@@ -227,7 +246,7 @@ void BlockDerivation::backward_index(const BlockOp& op) {
   read_in_backward(op.inputs[1], arrays.keys, scored);
   read_in_backward(op.inputs[2], arrays.weights, scored);
   read_in_backward(op.output, crossing(op.output), scored);
-  auto backward = index_kernel(arrays, chosen_of(real(op.top_k), arrays.queries.find("T")->axes));
+  auto backward = index_kernel(arrays, seen_by_indexer(op, real(op.top_k), arrays.queries.find("T")->axes));
   backward.flops = backward.flops * 2.0;
   backward.traffic = backward.traffic * 2;
   const auto left = bytes(arrays.queries) + bytes(arrays.keys) + bytes(arrays.weights);

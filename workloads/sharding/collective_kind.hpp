@@ -13,15 +13,25 @@ inline constexpr std::array all_collective_kinds = {CollectiveKind::all_gather, 
                                                     CollectiveKind::broadcast,     CollectiveKind::reduce,
                                                     CollectiveKind::point_to_point};
 
+/// What an all-to-all to or from experts carries where, and so how often a token crosses each level.
+enum class TokenPath {
+  cheapest,     ///< as the node's algorithms do it: once to each expert, or once to a unit (node) and copied there
+  each_expert,  ///< once to each expert, straight from rank to rank (NCCL)
+  forwarded  ///< once to each other unit, to the rank with the sender's place there, and on to each of its chips once,
+             ///< both at the same time (DeepEP, HybridEP)
+};
+
 /// The copies of each token that an all-to-all carries to experts. Copies for several experts in one unit (node) may
 /// cross between units as one.
 struct TokenCopies {
   std::int64_t each = 1;    ///< k, experts of a token
   std::int64_t groups = 1;  ///< node-limited routing: experts lie in groups, which follow one another over the units,
   std::int64_t groups_per_token = 1;  ///< and those of a token in so many of them
+  TokenPath path = TokenPath::cheapest;
+  std::int32_t multiprocessors = -1;  ///< that the transfer holds while it runs; -1: as any other collective
 
-  /// Share of the copies that crosses if each of `units` gets a token once, experts chosen at random in the n units
-  /// that hold the token's groups: n (1 - (1 - 1/n)^k) / k.
+  /// Share of the copies that crosses if each of `units` (nodes, or chips) gets a token once, experts chosen at random
+  /// in the n units that hold the token's groups: n (1 - (1 - 1/n)^k) / k.
   [[nodiscard]] double share_across(int units) const;
   friend bool operator==(const TokenCopies&, const TokenCopies&) = default;
 };

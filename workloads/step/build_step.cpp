@@ -225,8 +225,10 @@ class StepBuilder {
     const auto to = shape_.rank_of(next, running.action.microbatch);
     if (to == running.place.stage) return running.carried;
     auto handed = running.carried;
-    // A whole backward hands on nothing before it has ended; to do so sooner is what splitting it is for.
-    if (running.action.work == PipelineWork::backward) merge(handed.ops, last_compute(running));
+    // A whole backward hands on nothing before it has ended; to do so sooner is what splitting it is for, or putting
+    // off its weights' gradients.
+    if (running.action.work == PipelineWork::backward && !writer_.options.delay_weight_gradients)
+      merge(handed.ops, last_compute(running));
     return transfers_.send(handed, running.place, running.pass(), {running.action.stage, next, to}, border);
   }
 

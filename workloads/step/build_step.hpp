@@ -6,6 +6,7 @@
 #include "workloads/sharded_layers/optimizer.hpp"
 #include "workloads/step/bucketing.hpp"
 #include "workloads/step/expert_load.hpp"
+#include "workloads/step/sequence_load.hpp"
 #include "workloads/step/step_graph.hpp"
 #include "workloads/step/step_pipeline.hpp"
 
@@ -38,7 +39,11 @@ struct StepOptions {
   Seconds step_overhead{0};  ///< at the end of the step, on every rank: data loading, logging
   Bytes memory_overhead{0};  ///< of the framework, throughout
   ExpertLoad expert_load{};
-  bool memory = true;          ///< also buffers: what is held from when to when
+  SequenceLoad sequence_load{};
+  bool memory = true;  ///< also buffers: what is held from when to when
+  /// A backward sends its input's gradient on before the gradients of its weights are there; the layers are in that
+  /// order (delayed_weights.hpp).
+  bool delay_weight_gradients = false;
   bool scatter_sends = false;  ///< ranks that hold the same send a part each to the next stage, and gather it there
 };
 

@@ -5,6 +5,11 @@
 namespace lockstep::workloads {
 namespace {
 
+/// What the next stage waits for: the stream, and what its first layer attends to if a layer of this stage chose it.
+Bytes handed_over(StepPass pass, const ShardedLayer& border) {
+  return border.input_bytes + (pass == StepPass::forward ? border.choice_bytes : Bytes(0));
+}
+
 std::string handed_on(StepPass pass) { return pass == StepPass::forward ? "activations" : "gradients"; }
 
 }  // namespace
@@ -18,7 +23,7 @@ Handover StageTransfers::send(const Handover& handed, const StepPlace& place, St
     made.kind = StepWork::Kind::collective;
     made.collective = CollectiveKind::point_to_point;
     made.axes = {"pipeline"};
-    made.full_size = Bytes((border.input_bytes.value() + parts - 1) / parts);
+    made.full_size = Bytes((handed_over(pass, border).value() + parts - 1) / parts);
     made.name = "Send_pipeline " + handed_on(pass);
     made.detail = "stage " + std::to_string(place.stage) + " -> stage " + std::to_string(way.to_stage) +
                   ", virtual stage " + std::to_string(way.from_virtual_stage) + " -> " +
@@ -45,7 +50,7 @@ Handover StageTransfers::gather(const Handover& part, const StepPlace& place, St
     made.kind = StepWork::Kind::collective;
     made.collective = CollectiveKind::all_gather;
     made.axes = border.input_copied_over;
-    made.full_size = border.input_bytes;
+    made.full_size = handed_over(pass, border);
     made.name = std::string(book_name(made.collective)) + "_" + subscript(made.axes) + " " + handed_on(pass);
     made.detail = "from stage " + std::to_string(from_stage) + " in " + std::to_string(border.input_copies) + " parts";
     made.reason = "each rank was sent a part of what all of them hold";
@@ -53,7 +58,7 @@ Handover StageTransfers::gather(const Handover& part, const StepPlace& place, St
   }
   const auto id = writer_.add(StepWriter::at(place, pass, work), part.ops);
   for (const auto buffer : part.buffers) writer_.read(buffer, id);
-  return {{id}, {writer_.hold(MemoryKind::activations, border.input_bytes, id, place.stage)}};
+  return {{id}, {writer_.hold(MemoryKind::activations, handed_over(pass, border), id, place.stage)}};
 }
 
 }  // namespace lockstep::workloads

@@ -32,6 +32,7 @@ void StepGradients::hold_weights() {
         for (const auto& tied : writer_.kind(block).tied_gradients) hold_copy(stage, tied_to_.at(tied.weight), block);
       }
     }
+    hold_uneven_states(stage);
   }
   for (const auto& [owner, stages] : stages_of_) writer_.graph.parameters += writer_.update_of(owner).parameters;
 }

@@ -75,6 +75,7 @@ class StepGradients {
   // step_muon.cpp
   OpIds orthogonalize(const StepPlace& place, const std::vector<Owner>& owners, const OpIds& after);
   [[nodiscard]] double unevenness(std::int32_t stage, std::int64_t owners);
+  void hold_uneven_states(std::int32_t stage);
   void outside_the_step(std::int32_t stage, OpId first);
   void update_block(std::int32_t stage, int block, const std::vector<Owner>& owners, const OpIds& barrier);
   /// Gathers updated weights from the optimizer's shards to where they are stored; returns the last gathers.

@@ -55,10 +55,22 @@ StepWriter::Routed& StepWriter::routed(const StepPlace& place) {
   return known;
 }
 
+StepWriter::Works& StepWriter::of_documents(const StepPlace& place) {
+  const auto [found, is_new] = of_documents_.try_emplace({kind_id(place.block, place.microbatch), place.microbatch});
+  const auto& kind = this->kind(place.block);
+  if (is_new)
+    found->second = {Indexed<BlockStepId, const StepWork*>(kind.forward.size()),
+                     Indexed<BlockStepId, const StepWork*>(kind.backward.size())};
+  return found->second;
+}
+
 const StepWork* StepWriter::work_of(const StepPlace& place, StepPass pass, BlockStepId index) {
   const auto& step = steps(place, pass)[index];
   const double load = this->load(place, step);
-  auto& works = load == 1.0 ? works_[kind_id(place.block, place.microbatch)] : routed(place).works;
+  const bool documents = follows_documents(step);
+  auto& works = documents     ? of_documents(place)
+                : load == 1.0 ? works_[kind_id(place.block, place.microbatch)]
+                              : routed(place).works;
   auto& known = works[pass == StepPass::forward ? 0 : 1][index];
   if (known != nullptr) return known;
   StepWork work = step;
@@ -67,6 +79,13 @@ const StepWork* StepWriter::work_of(const StepPlace& place, StepPass pass, Block
   work.casts = scaled(step.casts, load);
   work.indexed = scaled(step.indexed, load);
   work.full_size = scaled(step.full_size, load);
+  if (documents && step.attends) {
+    const double attended = options.sequence_load.attended(*step.attends, place.microbatch);
+    work.flops = step.flops * attended;
+    work.shape.k = std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(step.shape.k) * attended));
+  }
+  if (documents && step.travels)
+    work.full_size = scaled(step.full_size, options.sequence_load.microbatches[place.microbatch].travelling);
   return known = graph.share(std::move(work));
 }
 

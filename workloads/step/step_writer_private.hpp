@@ -48,7 +48,7 @@ class StepWriter {
 
   static StepOp at(const StepPlace& place, StepPass pass, const StepWork* what);
   /// The work of a block's step. If the step does the work of routed tokens, it is the work of the rank that gets most
-  /// of them.
+  /// of them; if it is attention over documents, that of the rank with the most of it.
   [[nodiscard]] const StepWork* work_of(const StepPlace& place, StepPass pass, BlockStepId step);
   [[nodiscard]] const BlockSteps& steps(const StepPlace& place, StepPass pass) const {
     const auto& kind = this->kind(place.block, place.microbatch);
@@ -89,7 +89,12 @@ class StepWriter {
     Works works;      ///< of steps with routed tokens, where the load is not even
   };
   Routed& routed(const StepPlace& place);
+  [[nodiscard]] bool follows_documents(const BlockStep& step) const {
+    return (step.attends || step.travels) && options.sequence_load.varies();
+  }
+  Works& of_documents(const StepPlace& place);
   Indexed<BlockId, Indexed<MicrobatchId, Routed>> routed_;
+  std::map<std::pair<KindId, MicrobatchId>, Works> of_documents_;  ///< of steps that follow the lengths of documents
   std::map<std::tuple<std::vector<std::string>, CollectiveKind, AxisNames, std::int64_t, CollectiveRole>,
            const StepWork*>
       collectives_;

@@ -22,20 +22,21 @@ class Lanes {
     friend bool operator>(const Offer& a, const Offer& b) { return b < a; }
   };
 
-  explicit Lanes(std::size_t count) : lanes_(count) {}
+  explicit Lanes(std::size_t count) : busy_since_s_(count, idle), waiting_(count), has_waiting_(count, false) {}
 
-  [[nodiscard]] bool busy(std::int32_t lane) const { return lanes_[lane].busy_since_s >= 0; }
-  [[nodiscard]] Seconds busy_since(std::int32_t lane) const { return Seconds(lanes_[lane].busy_since_s); }
-  void occupy(std::int32_t lane, Seconds now) { lanes_[lane].busy_since_s = now.value(); }
+  [[nodiscard]] bool busy(std::int32_t lane) const { return busy_since_s_[lane] >= 0; }
+  [[nodiscard]] Seconds busy_since(std::int32_t lane) const { return Seconds(busy_since_s_[lane]); }
+  void occupy(std::int32_t lane, Seconds now) { busy_since_s_[lane] = now.value(); }
   void release(std::int32_t lane) {
-    lanes_[lane].busy_since_s = idle;
-    if (!lanes_[lane].waiting.empty()) released_.push_back(lane);
+    busy_since_s_[lane] = idle;
+    if (has_waiting_[lane]) released_.push_back(lane);
   }
 
   void wait(std::int32_t lane, Work work) {
-    std::vector<Work>& waiting = lanes_[lane].waiting;
+    std::vector<Work>& waiting = waiting_[lane];
     waiting.push_back(work);
     std::push_heap(waiting.begin(), waiting.end(), std::greater<>());
+    has_waiting_[lane] = true;
   }
 
   /// Appends the first work that waits on each lane released since the last call.
@@ -45,23 +46,23 @@ class Lanes {
   }
 
   /// After an offer from `lane` could not start, appends the next one if `lane` is still free.
-  [[nodiscard]] bool has_offer(std::int32_t lane) const { return !busy(lane) && !lanes_[lane].waiting.empty(); }
+  [[nodiscard]] bool has_offer(std::int32_t lane) const { return !busy(lane) && has_waiting_[lane]; }
   Offer take_first(std::int32_t lane) {
-    std::vector<Work>& waiting = lanes_[lane].waiting;
+    std::vector<Work>& waiting = waiting_[lane];
     std::pop_heap(waiting.begin(), waiting.end(), std::greater<>());
     const Offer first{waiting.back(), lane};
     waiting.pop_back();
+    has_waiting_[lane] = !waiting.empty();
     return first;
   }
 
  private:
   static constexpr double idle = -1;
 
-  struct Lane {
-    double busy_since_s = idle;
-    std::vector<Work> waiting;  // a heap, first to go on top
-  };
-  Indexed<std::int32_t, Lane> lanes_;
+  // Apart, so that the lanes of many ranks that are busy and idle in turn fill little memory: few have work that waits.
+  Indexed<std::int32_t, double> busy_since_s_;
+  Indexed<std::int32_t, std::vector<Work>> waiting_;  // heaps, first to go on top
+  Indexed<std::int32_t, bool> has_waiting_;
   std::vector<std::int32_t> released_;  // lanes with waiting work
 };
 

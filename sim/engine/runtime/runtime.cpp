@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -10,43 +9,23 @@
 
 namespace lockstep::engine {
 
-namespace {
-
-/// The chains by priority, those of one priority in the program's order. There are few priorities.
-std::vector<ChainId> by_priority(const program::Program& program, const Chains& chains) {
-  std::map<std::int32_t, std::vector<ChainId>> by;
-  auto last = by.end();
-  for (ChainId chain = 0; chain < chains.count(); ++chain) {
-    const auto priority = program.ops[chains.first(chain)].priority;
-    if (last == by.end() || last->first != priority) last = by.try_emplace(priority).first;
-    last->second.push_back(chain);
-  }
-  std::vector<ChainId> all;
-  all.reserve(position_of(chains.count()));
-  for (const auto& [priority, of_priority] : by) all.insert(all.end(), of_priority.begin(), of_priority.end());
-  return all;
-}
-
-}  // namespace
-
-Runtime::Runtime(const program::Program& program, Chains chains, Network& network, std::function<void(double)> progress)
-    : program_(program),
+Runtime::Runtime(const Setup& setup, Network& network, std::function<void(double)> progress)
+    : program_(setup.program),
       network_(network),
       progress_(std::move(progress)),
-      numbers_(program),
-      chains_(std::move(chains)),
-      chain_of_turn_(by_priority(program, chains_)),
-      turn_of_chain_(chains_.count()),
-      readiness_(program, chains_),
+      numbers_(setup.lanes),
+      chains_(setup.chains),
+      turns_(setup.turns),
+      turn_of_chain_(setup.turn_of_chain),
+      readiness_(setup.dependences),
       lanes_(position_of(numbers_.count())),
-      chips_(program),
+      chips_(program_),
       timeline_(readiness_.rank_sets()) {
-  for (const std::int32_t turn : chain_of_turn_.ids()) turn_of_chain_[chain_of_turn_[turn]] = turn;
   unfinished_.reserve(position_of(chains_.count()));
   for (ChainId chain = 0; chain < chains_.count(); ++chain) {
-    const program::ProgramOp& op = program.ops[chains_.first(chain)];
+    const program::ProgramOp& op = program_.ops[chains_.first(chain)];
     const auto instances = op.kind == program::ProgramOp::Kind::collective
-                               ? program.communicators[op.communicator].groups.size()
+                               ? program_.communicators[op.communicator].groups.size()
                                : timeline_.ranks_of(chains_.first(chain)).size();
     unfinished_.push_back(static_cast<std::int32_t>(instances));
     total_ += static_cast<std::int64_t>(instances);
@@ -78,23 +57,22 @@ void Runtime::take_in(std::span<const Work> completed) {
 
 bool Runtime::goes_on(Work work) {
   if (!chips_.any()) return false;
-  const program::ProgramOp& op = program_.ops[chains_.first(chain_of_turn_[work.turn])];
-  if (op.kind != program::ProgramOp::Kind::compute || !op.shares_chip) return false;
-  return !chips_.ends(work.index, op.streams.front(), work, network_.now());
+  const Turn& turn = turns_[work.turn];
+  if (!turn.computes() || !turn.shares_chip) return false;
+  return !chips_.ends(work.index, turn.streams.front(), work, network_.now());
 }
 
 void Runtime::complete(Work work) {
-  const ChainId chain = chain_of_turn_[work.turn];
-  const program::ProgramOp& first = program_.ops[chains_.first(chain)];
-  const std::span<const std::int32_t> ranks = ranks_of(first, work.index);
-  const timeline::Interval span{lanes_.busy_since(lane(ranks.front(), first.streams.front())), network_.now()};
+  const Turn& turn = turns_[work.turn];
+  const std::span<const std::int32_t> ranks = ranks_of(turn, work.index);
+  const timeline::Interval span{lanes_.busy_since(lane(ranks.front(), turn.streams.front())), network_.now()};
   for (const std::int32_t rank : ranks) {
-    for (const std::int32_t stream : first.streams) lanes_.release(lane(rank, stream));
-    if (first.kind == program::ProgramOp::Kind::collective && first.shares_chip) chips_.collective_ends(rank);
-    record(chain, rank, span);
-    readiness_.ended(chain, rank, ready_);
+    for (const std::int32_t stream : turn.streams) lanes_.release(lane(rank, stream));
+    if (!turn.computes() && turn.shares_chip) chips_.collective_ends(rank, turn.dispatches);
+    record(turn.chain, rank, span);
+    readiness_.ended(turn.chain, rank, ready_);
   }
-  --unfinished_[chain];
+  --unfinished_[turn.chain];
   ++finished_;
 }
 
@@ -140,10 +118,10 @@ void Runtime::start_ready() {
 }
 
 void Runtime::start_or_wait(const Lanes::Offer& offer) {
-  const ChainId chain = chain_of_turn_[offer.work.turn];
-  const std::int32_t blocking = blocking_lane(program_.ops[chains_.first(chain)], offer.work.index);
+  const Turn& turn = turns_[offer.work.turn];
+  const std::int32_t blocking = blocking_lane(turn, offer.work.index);
   if (blocking < 0) {
-    start(offer.work, chain);
+    start(offer.work, turn);
     return;
   }
   lanes_.wait(blocking, offer.work);
@@ -153,35 +131,34 @@ void Runtime::start_or_wait(const Lanes::Offer& offer) {
   }
 }
 
-std::int32_t Runtime::blocking_lane(const program::ProgramOp& op, std::int32_t index) const {
-  for (const std::int32_t rank : ranks_of(op, index)) {
-    for (const std::int32_t stream : op.streams) {
+std::int32_t Runtime::blocking_lane(const Turn& turn, std::int32_t index) const {
+  for (const std::int32_t rank : ranks_of(turn, index)) {
+    for (const std::int32_t stream : turn.streams) {
       if (lanes_.busy(lane(rank, stream))) return lane(rank, stream);
     }
   }
   return -1;
 }
 
-void Runtime::start(Work work, ChainId chain) {
-  const program::ProgramOp& op = program_.ops[chains_.first(chain)];
-  for (const std::int32_t rank : ranks_of(op, work.index)) {
-    for (const std::int32_t stream : op.streams) lanes_.occupy(lane(rank, stream), network_.now());
+void Runtime::start(Work work, const Turn& turn) {
+  for (const std::int32_t rank : ranks_of(turn, work.index)) {
+    for (const std::int32_t stream : turn.streams) lanes_.occupy(lane(rank, stream), network_.now());
   }
-  if (op.kind == program::ProgramOp::Kind::compute) {
-    start_compute(work, chain, op);
+  if (turn.computes()) {
+    start_compute(work, turn);
     return;
   }
-  if (op.shares_chip) {
-    for (const std::int32_t rank : ranks_of(op, work.index)) chips_.collective_starts(rank);
+  if (turn.shares_chip) {
+    for (const std::int32_t rank : ranks_of(turn, work.index)) chips_.collective_starts(rank, turn.dispatches);
   }
-  if (!network_.start_collective(work, chains_.first(chain), work.index)) instantly_done_.push_back(work);
+  if (!network_.start_collective(work, turn.first, work.index)) instantly_done_.push_back(work);
 }
 
-void Runtime::start_compute(Work work, ChainId chain, const program::ProgramOp& first) {
-  const auto members = chains_.members(chain);
+void Runtime::start_compute(Work work, const Turn& turn) {
+  const auto members = chains_.members(turn.chain);
   computes_ += std::ssize(members);
   const Seconds now = network_.now();
-  if (first.shares_chip && program_.on_chip_of(work.index, first).duration > Seconds(0)) {
+  if (turn.shares_chip && program_.on_chip_of(work.index, program_.ops[turn.first]).duration > Seconds(0)) {
     start_on_shared_chip(work, members);
     return;
   }
@@ -207,9 +184,9 @@ void Runtime::start_on_shared_chip(Work work, std::span<const program::ProgramOp
   }
 }
 
-std::span<const std::int32_t> Runtime::ranks_of(const program::ProgramOp& op, const std::int32_t& index) const {
-  if (op.kind == program::ProgramOp::Kind::compute) return {&index, 1};
-  return program_.communicators[op.communicator].groups[index].members;
+std::span<const std::int32_t> Runtime::ranks_of(const Turn& turn, const std::int32_t& index) const {
+  if (turn.computes()) return {&index, 1};
+  return program_.communicators[turn.communicator].groups[index].members;
 }
 
 void Runtime::report_progress() {

@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "sim/core/indexed.hpp"
-#include "sim/engine/runtime/chains.hpp"
-#include "sim/engine/runtime/lane_numbers.hpp"
 #include "sim/engine/runtime/lanes.hpp"
 #include "sim/engine/runtime/network.hpp"
 #include "sim/engine/runtime/readiness.hpp"
+#include "sim/engine/runtime/setup.hpp"
 #include "sim/engine/runtime/shared_chips.hpp"
 #include "sim/program/program.hpp"
 #include "sim/timeline/timeline.hpp"
@@ -21,7 +20,7 @@ namespace lockstep::engine {
 class Runtime {
  public:
   /// `progress` may be empty. Both references must outlive the runtime.
-  Runtime(const program::Program& program, Chains chains, Network& network, std::function<void(double)> progress);
+  Runtime(const Setup& setup, Network& network, std::function<void(double)> progress);
 
   /// Runs to the end, once. Throws InternalError if operations remain.
   [[nodiscard]] timeline::Timeline run();
@@ -37,15 +36,15 @@ class Runtime {
   void complete(Work work);
   void start_ready();
   void start_or_wait(const Lanes::Offer& offer);
-  [[nodiscard]] std::int32_t blocking_lane(const program::ProgramOp& op, std::int32_t index) const;
-  void start(Work work, ChainId chain);
-  void start_compute(Work work, ChainId chain, const program::ProgramOp& first);
+  [[nodiscard]] std::int32_t blocking_lane(const Turn& turn, std::int32_t index) const;
+  void start(Work work, const Turn& turn);
+  void start_compute(Work work, const Turn& turn);
   void start_on_shared_chip(Work work, std::span<const program::ProgramOpId> members);
   /// When an operation ends that starts on its stream at a date and has the chip to itself.
   [[nodiscard]] Seconds end_of(const program::ProgramOp& op, std::int32_t rank, Seconds start) const;
   void record(ChainId chain, std::int32_t rank, timeline::Interval span);
   /// The ranks a collective's group or a compute operation's rank comes to.
-  [[nodiscard]] std::span<const std::int32_t> ranks_of(const program::ProgramOp& op, const std::int32_t& index) const;
+  [[nodiscard]] std::span<const std::int32_t> ranks_of(const Turn& turn, const std::int32_t& index) const;
   [[nodiscard]] std::int32_t lane(std::int32_t rank, std::int32_t stream) const { return numbers_.lane(rank, stream); }
   void report_progress();
   void throw_if_unfinished() const;
@@ -53,10 +52,10 @@ class Runtime {
   const program::Program& program_;
   Network& network_;
   std::function<void(double)> progress_;
-  LaneNumbers numbers_;
-  Chains chains_;
-  Indexed<std::int32_t, ChainId> chain_of_turn_;
-  Indexed<ChainId, std::int32_t> turn_of_chain_;
+  const LaneNumbers& numbers_;
+  const Chains& chains_;
+  const Indexed<std::int32_t, Turn>& turns_;
+  const Indexed<ChainId, std::int32_t>& turn_of_chain_;
   Indexed<ChainId, std::int32_t> unfinished_;  // instances per chain
   std::int64_t total_ = 0;
   std::int64_t finished_ = 0;

@@ -1,11 +1,13 @@
 #pragma once
 /// Kernels under way on ranks whose collectives take a part of the chip. While such a collective runs, the kernels run
-/// at 1 / Program::shared_slowdown of their speed. When a collective starts or ends, they get new dates; a network
-/// cannot withdraw the old dates. Kernels of a chain run one right after the other and have one date, at which the last
-/// of them ends.
+/// at 1 / Program::shared_slowdown of their speed, beside a dispatcher's transfers at 1 / Program::dispatch_slowdown.
+/// When a collective starts or ends, they get new dates; a network cannot withdraw the old dates. Kernels of a chain
+/// run one right after the other and have one date, at which the last of them ends.
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "sim/core/indexed.hpp"
 #include "sim/engine/runtime/network.hpp"
 #include "sim/program/program.hpp"
 
@@ -14,7 +16,7 @@ namespace lockstep::engine {
 class SharedChips {
  public:
   explicit SharedChips(const program::Program& program);
-  [[nodiscard]] bool any() const { return !chains_.empty(); }  ///< whether anything shares a chip
+  [[nodiscard]] bool any() const { return !collectives_.empty(); }  ///< whether anything shares a chip
 
   /// Adds `work`, which takes `alone` without collectives beside it and starts at `from`, which may be later than now;
   /// `redate` sets when it ends.
@@ -26,11 +28,12 @@ class SharedChips {
   [[nodiscard]] bool ends(std::int32_t rank, std::int32_t stream, Work work, Seconds now);
   /// When the kernels of the chain that ended last on that stream ended, all but the last of them.
   [[nodiscard]] const std::vector<Seconds>& inner_ends(std::int32_t rank, std::int32_t stream) const {
-    return chains_[position_of(rank * streams_ + stream)].inner_ends;
+    return chains_[lane(rank, stream)].inner_ends;
   }
 
-  void collective_starts(std::int32_t rank);
-  void collective_ends(std::int32_t rank);
+  /// `dispatches`: as ProgramOp::dispatches.
+  void collective_starts(std::int32_t rank, bool dispatches);
+  void collective_ends(std::int32_t rank, bool dispatches);
 
   /// To be called at the end of an instant: gives the network new end dates of the kernels whose speed has changed.
   void redate(Network& network);
@@ -41,15 +44,15 @@ class SharedChips {
   };
   /// Dates of inner kernels are computed, to the last bit, as if each kernel were a chain of its own: stages whose
   /// kernels and sends slow each other down make much of a rounding.
-  struct Chain {
+  struct alignas(64) Chain {  // what every end of a kernel looks at comes first, in one line of the cache
     Work work{none, 0};
-    std::vector<Kernel> kernels;
-    std::size_t running = 0;  // among them
-    double left_s = 0;        // of what that one takes alone, at `since_s`
-    double since_s = 0;
-    double dated_s = 0;  // when it started or its pace changed; it may still wait for its launch then
-    double pace = 0;     // seconds for one of them; 0: it has no date yet
     double ends_s = 0;   // the last of them
+    double pace = 0;     // seconds for one of them; 0: it has no date yet
+    double dated_s = 0;  // when it started or its pace changed; it may still wait for its launch then
+    double since_s = 0;
+    double left_s = 0;        // of what the running one takes alone, at `since_s`
+    std::size_t running = 0;  // among them
+    std::vector<Kernel> kernels;
     std::vector<Seconds> inner_ends;
 
     [[nodiscard]] bool is_in_last() const { return running + 1 == kernels.size(); }
@@ -60,16 +63,22 @@ class SharedChips {
   };
   static constexpr std::int32_t none = -1;
 
-  [[nodiscard]] Chain& chain(std::int32_t rank, std::int32_t stream) {
-    return chains_[position_of(rank * streams_ + stream)];
+  /// Where the chain on a stream of a rank stands. Few of a program's streams run kernels that slow down, and those of
+  /// a rank lie next to each other: every collective that starts or ends looks at them.
+  [[nodiscard]] std::size_t lane(std::int32_t rank, std::int32_t stream) const {
+    return position_of(rank) * lanes_ + place_[stream];
   }
   void touch(std::int32_t rank);
+  [[nodiscard]] double pace_of(std::size_t rank) const;
 
-  std::vector<double> slowdowns_;  // by rank
-  std::int32_t streams_;
-  std::vector<Chain> chains_;              // by lane
-  std::vector<std::int32_t> collectives_;  // by rank: under way
-  std::vector<std::int32_t> touched_;      // ranks on which something started or ended at this instant
+  std::vector<double> slowdowns_;                  // by rank
+  Indexed<program::StreamId, std::size_t> place_;  // among the lanes of a rank, in the order of streams
+  std::size_t lanes_ = 0;                          // of each rank
+  std::vector<Chain> chains_;                      // by lane
+  std::vector<std::int32_t> collectives_;          // by rank: under way
+  std::vector<double> dispatch_slowdowns_;         // by rank; both empty where no dispatcher has a number of its own
+  std::vector<std::int32_t> dispatches_;
+  std::vector<std::int32_t> touched_;  // ranks on which something started or ended at this instant
   std::vector<bool> is_touched_;
 };
 

@@ -117,7 +117,8 @@ class PlanBounds::InOrder {
       case workloads::PipelineWork::backward: {
         const auto after = through(action, gradients_[here], &TimedPasses::Kind::backward, stage.backward_load);
         if (action.stage == 0) break;
-        const bool sends = sequence_.shape.rank_of(action.stage - 1, action.microbatch) != action.rank;
+        const bool sends = sequence_.shape.rank_of(action.stage - 1, action.microbatch) != action.rank &&
+                           !bounds_.space_.base().step.delay_weight_gradients;
         hand_on(action, action.stage - 1, sends ? std::max(after.data, after.free) : after.data,
                 gradients_);  // whole before anything is sent
         break;

@@ -12,7 +12,7 @@ void draw_paths(const PlanSpace& space, std::vector<RankedPlan>& best) {
   spdlog::logger silent("draws");
   SimulateOptions options;
   options.engine = engine::EngineKind::max_min;  // as many in one process as there are
-  options.routing_draws = usual_routing_draws;
+  options.draws = usual_draws;
   for (std::size_t i = 0; i < std::min(most_plans, best.size()); ++i)
     best[i].draws =
         simulate(space.scenario(space.node_of(best[i].choice), best[i].choice), options, silent).routing_draws;

@@ -19,7 +19,7 @@ struct RankedPlan {
   PlanChoice choice;
   double bound_s = 0;
   PlanFigures figures;
-  std::optional<RoutingDraws> draws{};  ///< of the best few, where a network hashes
+  std::optional<StepDraws> draws{};  ///< of the best few, where a network hashes
 };
 
 /// Every plan of the space is counted once: as pruned, simulated or open.

@@ -31,6 +31,8 @@ void refuse_fixed_parts(const scenario::Scenario& scenario) {
     refuse("cluster.groups", "a search looks at one kind of node", "node and nodes, or lockstep run for one split");
   if (!scenario.pipeline.layers.empty() || scenario.pipeline.layers_by_speed)
     refuse("pipeline.layers", "layers of stages belong to one plan", "even stages");
+  if (!scenario.lengths.documents.empty())
+    refuse("batch.lengths", "a plan weighs sequences that are one document each", "no lengths, or lockstep run");
   if (scenario.pipeline.slices > 1)
     refuse("pipeline.slices", "slices of sequences belong to one plan", "whole microbatches, or lockstep run");
   if (!scenario.pipeline.layout.empty())
@@ -93,9 +95,13 @@ bool lie_alike(const PlanSpace::Placement& one, const PlanSpace::Placement& othe
 
 double least_loss_beside_collectives(const scenario::Scenario& scenario) {
   if (scenario.time_model != cost::TimeModel::calibrated) return 0;
+  const auto held = scenario.derive.token_copies.multiprocessors;  // of a dispatcher, if it has a number of its own
   double least = 1;
-  for (const auto& chip : scenario.cluster.chips())
-    least = std::min(least, chip.kernels ? 1 - 1 / program::overlap_slowdown(*chip.kernels) : 0);
+  for (const auto& chip : scenario.cluster.chips()) {
+    if (!chip.kernels) return 0;
+    least = std::min(least, 1 - 1 / program::overlap_slowdown(*chip.kernels));
+    if (held >= 0) least = std::min(least, 1 - 1 / program::dispatch_slowdown(*chip.kernels, held));
+  }
   return least;
 }
 

@@ -87,7 +87,7 @@ class PassesSummarizer {
             step_.weight_buckets.merges())
           summarized.weights = true;
       }
-      if (step.kind == workloads::BlockStep::Kind::compute) {
+      if (step.kind == workloads::BlockStep::Kind::compute || step.given_time) {
         summarized.beside = !step.stream.empty();
         summarized.compute = operation_time(rates_, step).value();
         if (!summarized.beside) made.compute += summarized.compute;

@@ -4,21 +4,20 @@
 namespace lockstep::recipes {
 namespace {
 
-constexpr std::string_view by_the_node = "the all-to-all takes the algorithms of the cluster's node (algorithms)";
+constexpr std::string_view of_experts = "communication.dispatcher says it, of a model with experts";
 constexpr std::string_view as_fused =
     "kernels count as fused; training.elementwise_traffic says how much more is moved";
 constexpr NamedOption without_counterpart[] = {
-    {"moe-token-dispatcher-type", by_the_node},
-    {"moe-flex-dispatcher-backend", by_the_node},
-    {"moe-enable-deepep", by_the_node},
-    {"moe-deepep-num-sms", by_the_node},
-    {"moe-hybridep-num-sms", by_the_node},
+    {"moe-token-dispatcher-type", of_experts},
+    {"moe-flex-dispatcher-backend", of_experts},
+    {"moe-enable-deepep", of_experts},
+    {"moe-deepep-num-sms", of_experts},
+    {"moe-hybridep-num-sms", of_experts},
     {"moe-shared-expert-overlap", "shared experts run when their inputs are there"},
     {"moe-token-drop-policy", "no token is dropped unless routing.capacity_factor says so"},
     {"moe-pad-expert-input-to-capacity", "it counts with --moe-expert-capacity-factor"},
     {"moe-layer-recompute", "training.recompute: {mode: selective, parts: [experts]} says it"},
     {"overlap-moe-expert-parallel-comm", "schedule overlap-1f1b, which needs chunks"},
-    {"delay-wgrad-compute", "gradients of weights are delayed by schedules that split the backward"},
     {"defer-embedding-wgrad-compute", "the embedding's gradient is computed with its layer's"},
     {"distribute-saved-activations", "what recomputation keeps is whole on each tensor rank"},
     {"fine-grained-activation-offloading", "training.offload.activation_layers moves whole layers"},
@@ -47,9 +46,9 @@ constexpr NamedOption without_counterpart[] = {
     {"use-nccl-ub", "rates of the node's protocols hold for registered buffers too"},
     {"mtp-use-repeated-layer", "prediction modules have weights of their own"},
     {"no-scatter-gather-tensors-in-pipeline", "pipeline.scatter_gather says it"},
-    {"reset-attention-mask", "sequences have one length; attention sees the whole sequence"},
-    {"sequence-packing*", "sequences have one length"},
-    {"sft", "sequences have one length"},
+    {"reset-attention-mask", "batch.lengths says how long documents are"},
+    {"sequence-packing*", "batch.lengths says how long documents are"},
+    {"sft", "batch.lengths says how long documents are"},
     {"freeze-*", "all weights are trained"},
     {"lora-*", "all weights are trained"},
     {"peft*", "all weights are trained"},

@@ -116,6 +116,7 @@ void megatron_pipeline(Recipe& recipe, std::int64_t pipeline) {
   if (const auto* overlap = o.find("overlap-moe-expert-parallel-comm");
       overlap != nullptr && is_interleaved && o.flag("overlap-moe-expert-parallel-comm"))
     d.set("pipeline.schedule", "overlap-1f1b", *overlap);
+  if (o.flag("delay-wgrad-compute")) d.set("pipeline.weight_gradients", "delayed", *o.find("delay-wgrad-compute"));
   const auto group = o.number("microbatch-group-size-per-virtual-pipeline-stage");
   if (group && is_interleaved)
     d.set("pipeline.group", *group, *o.find("microbatch-group-size-per-virtual-pipeline-stage"));

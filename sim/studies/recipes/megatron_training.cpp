@@ -156,6 +156,27 @@ void set_communication(Recipe& recipe, std::int64_t tensor) {
     d.set("communication.gradient_buckets", "1 TB", std::string("without --overlap-grad-reduce: all at the end"));
 }
 
+/// What carries tokens to their experts: --moe-token-dispatcher-type, and behind `flex` a backend.
+void set_dispatcher(Recipe& recipe) {
+  auto& o = recipe.options;
+  auto& d = recipe.draft;
+  if (!d.has("model.moe.experts")) return;
+  const auto* type = o.find("moe-token-dispatcher-type");
+  const auto* backend = o.find("moe-flex-dispatcher-backend");
+  const auto* flag = o.find("moe-enable-deepep");
+  if (type == nullptr) return;
+  if (type->text() == "alltoall") return d.set("communication.dispatcher", "nccl", *type);
+  if (type->text() != "flex")
+    return d.leave_out(*type, "tokens travel by all-to-all; gathering all of them at every expert does not");
+  const bool hybrid = backend != nullptr && backend->text() == "hybridep";
+  d.set("communication.dispatcher", hybrid ? "hybridep" : "deepep",
+        backend != nullptr ? *backend
+        : flag != nullptr  ? *flag
+                           : *type);
+  const auto sms = hybrid ? o.number("moe-hybridep-num-sms", 0) : o.number("moe-deepep-num-sms", 0);
+  if (sms) d.set("communication.dispatcher_sms", *sms, *o.find(hybrid ? "moe-hybridep-num-sms" : "moe-deepep-num-sms"));
+}
+
 void set_details(Recipe& recipe) {
   auto& o = recipe.options;
   auto& d = recipe.draft;
@@ -188,6 +209,7 @@ void megatron_training(Recipe& recipe, std::int64_t tensor) {
   set_recompute(recipe, whole_number(recipe.draft.value("parallel.pipeline")).value_or(1));
   set_details(recipe);
   set_communication(recipe, tensor);
+  set_dispatcher(recipe);
 }
 
 }  // namespace lockstep::recipes

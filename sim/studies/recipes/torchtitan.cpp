@@ -280,8 +280,7 @@ void carry_over(Recipe& recipe) {
 }
 
 constexpr NamedOption without_counterpart[] = {
-    {"parallelism.expert_parallel_comm_backend",
-     "the all-to-all takes the algorithms of the cluster's node (algorithms)"},
+    {"parallelism.expert_parallel_comm_backend", "communication.dispatcher says it"},
     {"parallelism.pipeline_parallel_expert_parallel_overlap",
      "a schedule overlaps all-to-alls if it pairs passes (overlap-1f1b, dualpipe-v)"},
     {"parallelism.module_fqns_per_model_part", "pipeline.layout says what stands on each stage"},

@@ -93,8 +93,7 @@ TEST(CommandLineOptions, RunOnlyTheCommandThatIsNamed) {
 
 TEST(CommandLineOptions, RefuseWhatIsWrongWithExit2) {
   const std::vector<std::pair<std::vector<const char*>, std::string>> wrong = {
-      {{"work"}, "file"},
-      {{"work", "x", "--word", "c"}, "--word: c not in {a,b}"},
+      {{"work", "x", "--word", "c"}, "--word: 'c' is not a choice; expected one of a, b"},
       {{"work", "x", "--number", "3"}, "--number"},
       {{"work", "x", "--number", "nan"}, "'nan' is not a number"},
       {{"work", "x", "--count", "0"}, "--count"},
@@ -103,7 +102,7 @@ TEST(CommandLineOptions, RefuseWhatIsWrongWithExit2) {
       {{"work", "x", "--set", ""}, "the value is empty"},
       {{"work", "x", "--flag"}, "--set"},
       {{"work", "x", "--maybe", "1", "--whole", "1"}, "--maybe"},
-      {{}, "subcommand"},
+      {{}, "no command is given"},
   };
   for (const auto& [words, told] : wrong) {
     Values values;
@@ -112,6 +111,16 @@ TEST(CommandLineOptions, RefuseWhatIsWrongWithExit2) {
     EXPECT_THAT(ended.errors, HasSubstr(told));
     EXPECT_EQ(ended.out, "") << told;
     EXPECT_EQ(values.ran, 0) << told;
+  }
+}
+
+TEST(CommandLineOptions, SayWhatIsMissing) {
+  Values values;
+  try {
+    (void)run(values, {"work"});
+    FAIL() << "it was taken";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("tried work: file is missing; expected"));
   }
 }
 

@@ -206,6 +206,22 @@ TEST(RuntimeRules, ComputeSpeedsUpAgainAfterTheCollective) {
   expect_span(run_reference(program), beside, 0, 5.5);
 }
 
+// 4 s beside a dispatcher's transfer of 2 s at a factor of 1.25, from 1 s on together with a collective of 2 s at a
+// factor of 2, which counts where both run: 1/1.25 + 2/2 are done by 3 s, and 2.2 s are left.
+TEST(RuntimeRules, TheSlowerOfDispatchAndCollectiveCounts) {
+  program::Program program = ranks(1);
+  const std::int32_t alone = add_communicator(program, 0, {{{0}, {}}});
+  const auto dispatch = add_timed_collective(program, alone, 2);
+  const auto wait = add_timed_collective(program, alone, 1, {}, 0, 2);
+  add_timed_collective(program, alone, 2, {wait}, 0, 2);
+  const auto beside = add_compute(program, 4);
+  share_chips(program, 2);
+  program.ops[static_cast<std::size_t>(wait)].shares_chip = false;
+  program.ops[static_cast<std::size_t>(dispatch)].dispatches = true;
+  program.dispatch_slowdown = {1.25};
+  expect_span(run_reference(program), beside, 0, 5.2);
+}
+
 // A collective of another rank, or one that does not share the chip, slows nothing down. On a slow rank the slowdowns
 // multiply: 2 s x 1.5 x 2.
 TEST(RuntimeRules, ComputeSlowsDownWhereTheCollectiveRuns) {
@@ -302,7 +318,8 @@ TEST(RuntimeRules, OperationsThatNeverEndAreNamed) {
   const std::int32_t lost = add_compute(program, 1);
   add_compute(program, 1, {lost});
   LosesWork network;
-  engine::Runtime runtime(program, engine::Chains::each_alone(program), network, {});
+  const engine::Setup setup(program, engine::Chains::each_alone(program));
+  engine::Runtime runtime(setup, network, {});
   try {
     static_cast<void>(runtime.run());
     FAIL() << "must throw";

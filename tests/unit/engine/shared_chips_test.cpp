@@ -34,6 +34,7 @@ class Clock final : public engine::Network {
 program::Program sharing(double slowdown, std::int32_t count = 2) {
   program::Program program = ranks(count);
   add_compute(program, 1);
+  add_compute(program, 1, {}, 0, 2);
   share_chips(program, slowdown);
   return program;
 }
@@ -49,12 +50,12 @@ TEST(SharedChips, CollectivesThatStartAndEndMoveTheEnd) {
   chips.redate(clock);
   EXPECT_DOUBLE_EQ(clock.ends_s.at(kernel), 4);
   clock.now_s = 1;
-  chips.collective_starts(0);
+  chips.collective_starts(0, false);
   chips.redate(clock);
   EXPECT_DOUBLE_EQ(clock.ends_s.at(kernel), 7);
   EXPECT_FALSE(chips.ends(0, 0, kernel, Seconds(4))) << "the date from before the collective";
   clock.now_s = 3;
-  chips.collective_ends(0);
+  chips.collective_ends(0, false);
   chips.redate(clock);
   EXPECT_DOUBLE_EQ(clock.ends_s.at(kernel), 5);
   EXPECT_TRUE(chips.ends(0, 0, kernel, Seconds(5)));
@@ -65,18 +66,18 @@ TEST(SharedChips, CollectivesThatStartAndEndMoveTheEnd) {
 TEST(SharedChips, SeveralCollectivesAreAsOne) {
   engine::SharedChips chips(sharing(1.5));
   Clock clock;
-  chips.collective_starts(0);
-  chips.collective_starts(0);
+  chips.collective_starts(0, false);
+  chips.collective_starts(0, false);
   chips.kernel_starts(0, 0, kernel, Seconds(2), Seconds(0));
   chips.redate(clock);
   EXPECT_DOUBLE_EQ(clock.ends_s.at(kernel), 3);
   EXPECT_EQ(clock.dates, 1);
   clock.now_s = 1;
-  chips.collective_ends(0);
+  chips.collective_ends(0, false);
   chips.redate(clock);
   EXPECT_EQ(clock.dates, 1);
   clock.now_s = 1.5;
-  chips.collective_ends(0);  // one of two seconds is done
+  chips.collective_ends(0, false);  // one of two seconds is done
   chips.redate(clock);
   EXPECT_DOUBLE_EQ(clock.ends_s.at(kernel), 2.5);
 }
@@ -88,8 +89,8 @@ TEST(SharedChips, NothingHappensWithinAnInstant) {
   chips.kernel_starts(0, 0, kernel, Seconds(1), Seconds(0));
   chips.redate(clock);
   clock.now_s = 0.5;
-  chips.collective_starts(0);
-  chips.collective_ends(0);
+  chips.collective_starts(0, false);
+  chips.collective_ends(0, false);
   chips.redate(clock);
   EXPECT_EQ(clock.dates, 1);
 }
@@ -101,7 +102,7 @@ TEST(SharedChips, EachStreamAndRankHasItsOwnKernel) {
   chips.kernel_starts(0, 0, here, Seconds(1), Seconds(0));
   chips.kernel_starts(0, 2, beside, Seconds(2), Seconds(0));
   chips.kernel_starts(1, 0, elsewhere, Seconds(1), Seconds(0));
-  chips.collective_starts(0);
+  chips.collective_starts(0, false);
   chips.redate(clock);
   EXPECT_DOUBLE_EQ(clock.ends_s.at(here), 3);
   EXPECT_DOUBLE_EQ(clock.ends_s.at(beside), 6);
@@ -118,7 +119,7 @@ TEST(SharedChips, AKernelWithNothingLeftEndsAnInstantLater) {
   chips.kernel_starts(0, 0, kernel, Seconds(1), Seconds(0));
   chips.redate(clock);
   clock.now_s = 1;
-  chips.collective_starts(0);
+  chips.collective_starts(0, false);
   chips.redate(clock);
   EXPECT_GT(clock.ends_s.at(kernel), 1);
   EXPECT_LE(clock.ends_s.at(kernel), 1 + 2 * engine::one_instant_s);
@@ -140,8 +141,8 @@ TEST(SharedChips, TheWorkDoneIsTheIntegralOfThePace) {
     double expected = -1;
     for (int tick = 0; expected < 0; ++tick) {
       clock.now_s = tick / 8.0;
-      if (random() % 6 == 0 && under_way < 2) ++under_way, chips.collective_starts(0);
-      if (random() % 6 == 0 && under_way > 0) --under_way, chips.collective_ends(0);
+      if (random() % 6 == 0 && under_way < 2) ++under_way, chips.collective_starts(0, false);
+      if (random() % 6 == 0 && under_way > 0) --under_way, chips.collective_ends(0, false);
       chips.redate(clock);
       const double pace = under_way > 0 ? slowdown : 1;
       if (clock.now_s < from) continue;

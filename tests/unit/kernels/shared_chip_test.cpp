@@ -95,6 +95,29 @@ TEST(OverlapSlowdownTest, CollectivesTakeUnitsAndMemory) {
   EXPECT_DOUBLE_EQ(program::overlap_slowdown(chip), 1.25);
 }
 
+// A dispatcher's transfers hold multiprocessors of their own number, and no memory: 132 / (132 - 24).
+TEST_F(SharedChipTest, ADispatcherHoldsItsOwnMultiprocessors) {
+  add(compute, Seconds(6));
+  add(collective, Seconds(4));
+  workloads::StepWork tokens;
+  tokens.kind = workloads::StepWork::Kind::collective;
+  tokens.copies = {8, 1, 1, workloads::TokenPath::forwarded, 24};
+  workloads::StepOp op;
+  op.what = step_.share(std::move(tokens));
+  program::ProgramOp lowered;
+  lowered.kind = collective;
+  lowered.vertex = step_.add(op);
+  program_.ops.push_back(lowered);
+  share(132, 20);
+  EXPECT_DOUBLE_EQ(program_.shared_slowdown.front(), 132.0 / 112);
+  ASSERT_EQ(program_.dispatch_slowdown.size(), 1U);
+  EXPECT_DOUBLE_EQ(program_.dispatch_slowdown.front(), 132.0 / 108);
+  EXPECT_FALSE(program_.ops[0].dispatches);
+  EXPECT_FALSE(program_.ops[1].dispatches);
+  EXPECT_TRUE(program_.ops[2].dispatches);
+  EXPECT_TRUE(program_.ops[2].shares_chip);
+}
+
 // Every rank ends its step 40 ms later.
 TEST(StepOverheadTest, ComesAfterTheUpdate) {
   const test::OneRank without("small.yaml");

@@ -99,6 +99,15 @@ TEST(PipelinePlacement, RecomputesTheFirstLayersOfEachStage) {
   }
 }
 
+// Early stages hold activations longer: three layers of the first stage run again, and none of the second.
+TEST(PipelinePlacement, RecomputesOtherLayersOnEachStage) {
+  const auto preparation =
+      preparation::prepare_step(small_scenario({{"model", small_transformer},
+                                                {"parallel", "{pipeline: 2, data: 2}"},
+                                                {"training", "{recompute: {mode: full, layers: [3, 0]}}"}}));
+  EXPECT_THAT(preparation.pipeline.kinds, ElementsAre(0, 4, 4, 4, 1, 1, 1, 2));
+}
+
 TEST(PipelinePlacement, MistakesStandAtTheirKeys) {
   EXPECT_EQ(refused([] { (void)piped({{"pipeline", "{schedule: dualpipe}"}}); }).substr(0, 19), "batch.microbatches:");
   EXPECT_EQ(refused([] {

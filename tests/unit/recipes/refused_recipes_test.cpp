@@ -89,7 +89,7 @@ TEST(LeftOutOptions, HaveAReasonEach) {
       imported(shape + "--moe-token-dispatcher-type flex --lr 0.1 --log-interval 1 --made-up 7", "h100:1");
   ASSERT_EQ(recipe.left_out.size(), 2U);
   EXPECT_EQ(recipe.left_out[0].option, "--moe-token-dispatcher-type flex");
-  EXPECT_THAT(recipe.left_out[0].why, HasSubstr("algorithms"));
+  EXPECT_THAT(recipe.left_out[0].why, HasSubstr("communication.dispatcher"));
   EXPECT_EQ(recipe.left_out[1].option, "--made-up 7");
   EXPECT_EQ(recipe.left_out[1].why, "not known");
   EXPECT_EQ(recipe.without_influence, 2);

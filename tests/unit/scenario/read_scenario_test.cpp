@@ -164,7 +164,8 @@ TEST(ReadScenario, RecomputationByModePartsAndResults) {
                                             workloads::OpPart::experts}}));
   EXPECT_EQ(recompute("{mode: selective, kept: [attention, up projection]}"),
             (workloads::Recompute{.kept = {"attention", "up projection"}}));
-  EXPECT_EQ(small_scenario({{"training", "{recompute: {mode: full, layers: 3}}"}}).training.recompute_layers, 3);
+  EXPECT_EQ(small_scenario({{"training", "{recompute: {mode: full, layers: 3}}"}}).training.recompute_layers,
+            std::vector<std::int64_t>{3});
   EXPECT_EQ(complaint({{"training", "{recompute: {mode: full, parts: [mlp]}}"}}),
             "training.recompute.parts: cannot be given with a mode that has no parts [mode: selective]");
 }

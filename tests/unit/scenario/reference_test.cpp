@@ -75,6 +75,7 @@ const std::map<std::string, std::string>& values() {
       {"parallel.experts_over", "[expert, tensor]"},
       {"parallel.context_attention", "all_gather"},
       {"parallel.context_order", "contiguous"},
+      {"parallel.context_tokens", "4096"},
       {"pipeline", "{schedule: gpipe}"},
       {"pipeline.schedule", "zb-h1"},
       {"pipeline.placement", "linear"},
@@ -87,6 +88,7 @@ const std::map<std::string, std::string>& values() {
       {"pipeline.layout", "t|t"},
       {"pipeline.sends", "in_order"},
       {"pipeline.scatter_gather", "true"},
+      {"pipeline.weight_gradients", "delayed"},
       {"plan", "{weights: ['Win[D, F]']}"},
       {"plan.activations", "['In[B, D]']"},
       {"plan.weights", "['Wout[F, D]']"},
@@ -97,6 +99,9 @@ const std::map<std::string, std::string>& values() {
       {"batch.sequence_length", "16"},
       {"batch.microbatches", "2"},
       {"batch.microbatch_size", "1"},
+      {"batch.lengths", (source_root / "tests" / "data" / "lengths_of_documents.csv").string()},
+      {"batch.packing", "whole"},
+      {"batch.lengths_seed", "7"},
       {"training", "{optimizer: sgd}"},
       {"training.precision", "bf16"},
       {"training.optimizer", "sgd"},
@@ -113,7 +118,7 @@ const std::map<std::string, std::string>& values() {
       {"training.recompute.mode", "selective"},
       {"training.recompute.parts", "[norms, mlp]"},
       {"training.recompute.kept", "[query projection, attention]"},
-      {"training.recompute.layers", "2"},
+      {"training.recompute.layers", "[2, 1]"},
       {"training.cross_entropy", "unfused"},
       {"training.attention", "unfused"},
       {"training.dropout", "true"},
@@ -129,6 +134,8 @@ const std::map<std::string, std::string>& values() {
       {"routing.seed", "7"},
       {"routing.dispatch", "8-bit"},
       {"routing.slots", "by index"},
+      {"routing.rows_multiple", "16"},
+      {"routing.counts_wait", "30 us"},
       {"communication.activation_gathers", "16-bit"},
       {"training.gradient_precision", "fp32"},
       {"training.gradient_reduce", "fp32"},
@@ -152,6 +159,8 @@ const std::map<std::string, std::string>& values() {
       {"communication.collective_matmul", "true"},
       {"communication.updated_weights", "ahead"},
       {"communication.rings", "topology_aware"},
+      {"communication.dispatcher", "deepep"},
+      {"communication.dispatcher_sms", "24"},
       {"model_of_time", "roofline"},
       {"search", "{tensor: [1, 2], recompute: [none, full]}"},
       {"search.tensor", "[1, 2]"},
@@ -250,6 +259,14 @@ class Reference : public testing::Test {
       overrides.push_back({"reliability",
                            "{failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, checkpoint: {write_bandwidth: "
                            "1 TB/s, mode: asynchronous, stall: 1 s}}"});
+    }
+    if (key == "batch.packing" || key == "batch.lengths_seed")
+      overrides.push_back({"batch.lengths", source_root / "tests" / "data" / "lengths_of_documents.csv"});
+    if (key == "batch.packing") overrides.push_back({"batch.sequence_length", "4096"});
+    if (key.starts_with("communication.dispatcher")) {
+      overrides.push_back({"model", "mixtral-8x7b"});
+      overrides.push_back({"cluster", "{node: dgx-h100, nodes: 2}"});
+      if (key.ends_with("sms")) overrides.push_back({"communication.dispatcher", "hybridep"});
     }
     overrides.push_back({key, value});
     // Only beside a CSV file, which does not say where its stages stand.

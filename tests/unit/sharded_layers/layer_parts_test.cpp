@@ -181,6 +181,36 @@ TEST(LowPrecision, HalvesGathersThatOnlyProductsRead) {
   EXPECT_EQ(whole, 2 * 2) << "both norms";
 }
 
+// Where each pass needs a cast of its own (MXFP8), a weight that is gathered for one pass travels in it, and one that
+// is gathered for both (after the update, or kept for the backward) in 16 bits.
+TEST(LowPrecision, OneGatherForTwoCastsStaysWide) {
+  const auto model = transformer();
+  const auto blocks = blocks_of(model);
+  const auto& block = blocks.kinds[1];
+  const auto narrow_bytes = [&](const workloads::Parallel& parallel, bool regather, bool one_cast) {
+    workloads::DerivePolicy policy;
+    policy.regather_weights = regather;
+    auto packed = derived(model, parallel, policy).kinds[1];
+    const auto plain = packed;
+    gather_quantised_weights(packed, block, 1, one_cast);
+    int narrow = 0;
+    for (std::size_t i = 0; i < plain.forward.size(); ++i)
+      narrow += packed.forward[i].full_size < plain.forward[i].full_size ? 1 : 0;
+    for (std::size_t i = 0; i < plain.backward.size(); ++i)
+      narrow += packed.backward[i].full_size < plain.backward[i].full_size ? 1 : 0;
+    for (std::size_t i = 0; i < plain.weights.size(); ++i) {
+      for (std::size_t j = 0; j < plain.weights[i].publish.size(); ++j)
+        narrow += packed.weights[i].publish[j].full_size < plain.weights[i].publish[j].full_size ? 1 : 0;
+    }
+    return narrow;
+  };
+  EXPECT_EQ(narrow_bytes({.fsdp = 4}, true, false), 2 * 7);
+  EXPECT_EQ(narrow_bytes({.fsdp = 4}, false, true), 7);
+  EXPECT_EQ(narrow_bytes({.fsdp = 4}, false, false), 0);
+  EXPECT_EQ(narrow_bytes({.data = 4, .zero = 1}, true, true), 7);
+  EXPECT_EQ(narrow_bytes({.data = 4, .zero = 1}, true, false), 0);
+}
+
 TEST(LowPrecision, TheUnembeddingStaysWide) {
   const auto model = transformer();
   const auto blocks = blocks_of(model);

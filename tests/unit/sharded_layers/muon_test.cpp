@@ -196,6 +196,21 @@ TEST(Muon, AStepDoesTheWorkOfItsMatrices) {
   }
 }
 
+// Four matrices of D x F with a momentum of 4 B: an owner keeps two whole ones of two ranks, one of four, and the rank
+// with the most keeps one of eight, where half of them have none. A mean rank of eight would have half a matrix.
+TEST(Muon, OwnersKeepWholeStates) {
+  for (const auto& [ranks, kept] : {std::pair{1, 4}, std::pair{2, 2}, std::pair{4, 1}, std::pair{8, 1}}) {
+    const auto owned = updated(two_matmuls(), workloads::Parallel{.data = ranks, .zero = 1},
+                               {.sharing = ranks > 1 ? Sharing::layer_wise : Sharing::duplicated});
+    const auto graph = owned.step(with_muon({.sharing = Sharing::layer_wise}));
+    EXPECT_EQ(graph.held[0].optimizer.value(), kept * D * F * 4) << ranks;
+  }
+  const auto shared =
+      updated(two_matmuls(), workloads::Parallel{.data = 8, .zero = 1}, {.sharing = Sharing::layer_sharded});
+  EXPECT_EQ(shared.step(with_muon({.sharing = Sharing::layer_sharded})).held[0].optimizer.value(), 4 * D * F * 4 / 8)
+      << "state that ZeRO splits evenly";
+}
+
 /// LLaMA 3 8B's layers: D = 4096, F = 14336, 32 heads of 128 on 8.
 workloads::Model llama_3_8b() {
   auto model = transformer(32);

@@ -1,7 +1,7 @@
 // Where switches hash connections onto paths, the time of a step depends on the seed s of the hash: T(s). A run draws
 // the scenario's seed and those that follow it, and says
 //   best = min T(s), worst = max T(s), median = the middle one of the sorted T(s), of an even number the mean of two.
-#include "sim/routing_draws.hpp"
+#include "sim/step_draws.hpp"
 
 #include <gtest/gtest.h>
 #include <spdlog/logger.h>
@@ -29,16 +29,16 @@ Simulation run(const scenario::Scenario& scenario, int draws) {
   spdlog::logger log("test");
   SimulateOptions options;
   options.engine = engine::EngineKind::max_min;
-  options.routing_draws = draws;
+  options.draws = draws;
   return simulate(scenario, options, log);
 }
 
 TEST(RoutingDraws, SortsItsTimes) {
-  const RoutingDraws odd({Seconds(3), Seconds(1), Seconds(2)});
+  const StepDraws odd({Seconds(3), Seconds(1), Seconds(2)});
   EXPECT_EQ(odd.best(), Seconds(1));
   EXPECT_EQ(odd.median(), Seconds(2));
   EXPECT_EQ(odd.worst(), Seconds(3));
-  EXPECT_EQ(RoutingDraws({Seconds(4), Seconds(1), Seconds(2), Seconds(3)}).median(), Seconds(2.5));
+  EXPECT_EQ(StepDraws({Seconds(4), Seconds(1), Seconds(2), Seconds(3)}).median(), Seconds(2.5));
 }
 
 TEST(RoutingDraws, AreTheStepsUnderTheSeedsThatFollow) {

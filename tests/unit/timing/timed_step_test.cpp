@@ -241,5 +241,58 @@ TEST(TimedStep, IsFlatInMicrobatches) {
   EXPECT_LT(simulated.front(), 3000);
 }
 
+/// 405B's layers, of which the last stage has fewer, at calibrated rates: transfers between stages slow the kernels
+/// beside them and are delayed by them.
+scenario::Scenario uneven_and_calibrated(std::int32_t microbatches) {
+  const auto count = std::to_string(microbatches);
+  return scenario::load_scenario(
+      std::filesystem::path(source_dir) / "scenarios/llama3-405b-h100.yaml",
+      {{"model",
+        "{type: transformer, layers: 30, d_model: 16384, d_ff: 53248, heads: 128, kv_heads: 8, "
+        "vocabulary: 128256}"},
+       {"model_of_time", "calibrated"},
+       {"cluster", "h100:64"},
+       {"mesh", "{tensor: [gpu], pipeline: [node/8], data: rest}"},
+       {"parallel", "{tensor: 8, pipeline: 8, data: 8, zero: 1}"},
+       {"batch",
+        "{sequences: " + std::to_string(8 * microbatches) + ", sequence_length: 8192, microbatches: " + count + "}"}});
+}
+
+// The distance to a cycle of q microbatches shrinks by a factor from one to the next, so dates agree to rounding after
+// about a hundred. That is found with few tries, and without simulating the rest. The number of those left out is a
+// multiple of q, whatever the step's own is.
+TEST(TimedStep, FindsACycleThatIsReachedLate) {
+  spdlog::logger silent("test");
+  std::vector<std::int32_t> simulated;
+  for (const std::int32_t microbatches : {512, 513, 2048}) {
+    const auto scenario = uneven_and_calibrated(microbatches);
+    const auto preparation = preparation::prepare(scenario);
+    const auto timed = timing::timed_step(scenario, preparation, preparation.model.layers,
+                                          step_options(scenario, preparation.model), {}, silent);
+    const auto& timeline = timed.run.timeline;
+    ASSERT_GT(timeline.repetition().copies, 0) << microbatches;
+    EXPECT_GT(timeline.repetition().microbatches, 1);
+    EXPECT_EQ(timed.run.kind, engine::EngineKind::max_min) << "which has found the period";
+    simulated.push_back(timeline.ops());
+    if (microbatches != 513) continue;
+    const auto step = preparation::prepare_step(scenario);
+    const auto folded = fold(lower_with_perturbations(scenario, step));
+    const auto whole = engine::run(folded.program, {engine::EngineKind::max_min}, silent).timeline;
+    const timing::WholeStep numbered(step.pipeline.order, timed.step, timeline);
+    ASSERT_EQ(std::ssize(numbered.runs()), whole.ops());
+    double most_s = 0;
+    for (std::int32_t number = 0; number < whole.ops(); ++number) {
+      const auto& [op, copy] = numbered.runs()[static_cast<std::size_t>(number)];
+      for (const auto rank : whole.ranks_of(number)) {
+        const auto span = timeline.span(op, rank, copy), expected = whole.span(number, rank);
+        most_s = std::max(
+            {most_s, std::abs((span.start - expected.start).value()), std::abs((span.end - expected.end).value())});
+      }
+    }
+    EXPECT_LE(most_s, 1e-12 * whole.makespan().value());
+  }
+  EXPECT_EQ(simulated.front(), simulated.back());
+}
+
 }  // namespace
 }  // namespace lockstep

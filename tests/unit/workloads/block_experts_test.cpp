@@ -52,6 +52,51 @@ TEST(ExpertBlock, TokensMayTravelInFewerBytes) {
               ElementsAre("expert 4096", "expert 8192"));
 }
 
+// Rows filled up to a multiple of N are (N - 1) / 2 more for each of a rank's experts on average. With expert 4 an
+// expert gets 128 k / 8 / data 2 = 16 rows: at N = 9 its products have (16 + 4) / 16 the FLOPs, and transfers what they
+// had.
+TEST(ExpertBlock, RowsAreFilledUp) {
+  const workloads::Parallel parallel{.data = 2, .expert = 4};
+  workloads::DerivePolicy filled;
+  filled.rows_multiple = 9;
+  const auto plain = derived(mixture(), parallel).layer(), more = derived(mixture(), parallel, filled).layer();
+  const auto compare = [](const workloads::BlockSteps& one, const workloads::BlockSteps& other) {
+    int products = 0;
+    ASSERT_EQ(one.size(), other.size());
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      const bool of_experts = one[i].name.starts_with("expert ") && one[i].flops > Flops(0);
+      EXPECT_DOUBLE_EQ(other[i].flops.value(), one[i].flops.value() * (of_experts ? 1.25 : 1)) << one[i].name;
+      EXPECT_EQ(other[i].full_size, one[i].full_size);
+      if (!of_experts) continue;
+      ++products;
+      if (one[i].shape.counted == workloads::KernelShape::Counted::rows) {
+        EXPECT_EQ(other[i].shape.m, 20) << one[i].name;
+      }
+      if (one[i].shape.counted == workloads::KernelShape::Counted::depth) {
+        EXPECT_EQ(other[i].shape.k, 20) << one[i].name;
+      }
+    }
+    EXPECT_GE(products, 3);
+  };
+  compare(plain.forward, more.forward);
+  compare(plain.backward, more.backward);
+}
+
+// The dispatch waits for the host, which waits for the scores.
+TEST(ExpertBlock, TheHostWaitsForCounts) {
+  workloads::DerivePolicy policy;
+  policy.counts_wait = Seconds(30e-6);
+  const auto layer = derived(mixture(), workloads::Parallel{.data = 2, .expert = 4}, policy).layer();
+  const auto step = std::find_if(layer.forward.begin(), layer.forward.end(),
+                                 [](const auto& one) { return one.name == "dispatch to experts"; });
+  ASSERT_EQ(step->after.size(), 1U);
+  const auto& wait = layer.forward[position_of(step->after.front())];
+  EXPECT_EQ(wait.given_time, Seconds(30e-6));
+  EXPECT_EQ(wait.stream, "host");
+  EXPECT_THAT(wait.after, ::testing::Not(IsEmpty()));
+  for (const auto& of_backward : layer.backward) EXPECT_FALSE(of_backward.given_time) << of_backward.name;
+}
+
 // A rank's 16 tokens of 2 x 32 bytes fill 32 slots. What it gets, 32 slots, is copied once more to stand by expert
 // where it has two of them (expert 4), not with one (expert 8, 8 tokens and 16 slots) nor where slots never travel (128
 // and 256).

@@ -112,5 +112,15 @@ TEST(SparseAttention, ASharedIndexCostsNothing) {
   EXPECT_THAT(names(shared.backward), Not(Contains("index target")));
 }
 
+// Between its kernel and the choice, the scores of 128 tokens over 8 each lie in memory in fp32.
+TEST(SparseAttention, ScoresAreHeldUntilTheChoice) {
+  for (const std::int64_t context : {1, 4}) {
+    const auto layer = derived(sparse(), workloads::Parallel{.context = context}).layer();
+    for (const auto& step : layer.forward) {
+      if (step.name == "index scores") EXPECT_EQ(step.output.value(), 128 * 8 * 4 / context);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::test

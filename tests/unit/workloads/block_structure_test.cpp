@@ -60,8 +60,8 @@ TEST(BlockStructure, NothingIsMadeForNobody) {
   });
 }
 
-// Dimensions of a product's weight are on its input or its output, and those on both number matrices: experts, and the
-// heads for which queries are turned into latents and results out of them.
+// Dimensions of a product's weight are on its input or its output, and those on both number matrices: experts, groups
+// of heads, and the heads for which queries are turned into latents and results out of them.
 TEST(BlockStructure, WeightsAreUsedOnceByWhatFitsThem) {
   for_each_block([](const workloads::Block& block) {
     std::set<std::string> used, operations;
@@ -78,7 +78,8 @@ TEST(BlockStructure, WeightsAreUsedOnceByWhatFitsThem) {
       for (const auto& dim : block.weight(op.weight).dims) {
         ASSERT_TRUE(has(in, dim) || has(out, dim)) << op.weight << " " << dim;
         const bool of_latents = dim == "N" && (op.weight == "Wkb" || op.weight == "Wvb");
-        ASSERT_TRUE(!has(in, dim) || !has(out, dim) || dim == "E" || of_latents) << op.weight << " " << dim;
+        const bool numbers = dim == "E" || dim == "Go" || of_latents;
+        ASSERT_TRUE(!has(in, dim) || !has(out, dim) || numbers) << op.weight << " " << dim;
       }
     }
     for (const auto& weight : block.weights) ASSERT_TRUE(used.contains(weight.name)) << weight.name;

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "tests/unit/workloads/problem_lines.hpp"
+#include "workloads/model/layer_pattern.hpp"
 
 namespace lockstep {
 namespace {
@@ -76,6 +77,31 @@ TEST_F(ImportHf, LayersThatShareAChoiceHaveOneToShare) {
   EXPECT_THAT(offset(R"("index_topk_freq": 1, "index_skip_topk_offset": 0)"), Not(names("index_skip_topk_offset")));
   EXPECT_THAT(offset(R"("index_topk_pattern": "FX")"), names("other letters than F"));
   EXPECT_THAT(offset(R"("index_topk_pattern": "FS")"), Not(names("index_topk_pattern")));
+}
+
+// Layers by name, or by the tokens of an entry with those of a prediction module behind them; without either two layers
+// see all entries. Other ratios, missing layers and biases are refused.
+TEST_F(ImportHf, CompressedLayersOfDeepSeekV4) {
+  const auto layers = [&](const std::string& more) {
+    Problems problems;
+    const auto model = workloads::import_hf_config(write(small_config("deepseek_v4", more)), problems);
+    EXPECT_THAT(lines_of(problems), IsEmpty()) << more;
+    std::string letters;
+    for (const auto& kind : model.layer_kinds) letters += workloads::letter_of(kind.compression);
+    return letters;
+  };
+  const std::string groups = R"("o_groups": 2)";
+  EXPECT_EQ(layers(groups), "aa");
+  EXPECT_EQ(layers(groups + R"(, "compress_ratios": [0, 4, 0])"), "wc");
+  EXPECT_EQ(layers(groups + R"(, "layer_types": ["sliding_attention", "compressed_sparse_attention"])"), "wc");
+  EXPECT_EQ(layers(groups + R"(, "compress_ratios": [8, 4], "compress_rates": {"heavily_compressed_attention": 8})"),
+            "ac");
+  const auto wrong = [&](const std::string& more) { return complaints(small_config("deepseek_v4", groups + more)); };
+  EXPECT_THAT(wrong(R"(, "compress_ratios": [0, 7])"), Contains(HasSubstr("entries of 7 tokens are neither")));
+  EXPECT_THAT(wrong(R"(, "compress_ratios": [0])"), Contains(HasSubstr("1 entries for 2 layers")));
+  EXPECT_THAT(wrong(R"(, "compress_ratios": [0, 4, 128])"), Contains(HasSubstr("3 entries for 2 layers")));
+  EXPECT_THAT(wrong(R"(, "attention_bias": true)"), Contains(HasSubstr("biases of DeepSeek-V4's projections")));
+  EXPECT_THAT(wrong(R"(, "hc_mult": 65)"), Contains(HasSubstr("65 residual streams")));
 }
 
 TEST_F(ImportHf, ConfigOfTheMainScenario) {
@@ -199,12 +225,12 @@ TEST_F(ImportHf, UnsupportedTypesListTheSupportedOnes) {
   EXPECT_THAT(complaints(small_config("lama")),
               ElementsAre(AllOf(HasSubstr("model_type: `lama` is not supported"), HasSubstr("did you mean `llama`"))));
   EXPECT_THAT(complaints(R"({"model_type": ["llama"]})"), ElementsAre(HasSubstr("model_type: is a list")));
-  EXPECT_THAT(
-      workloads::supported_model_types(),
-      ElementsAre("dbrx", "deepseek_v2", "deepseek_v3", "deepseek_v32", "falcon", "gemma", "gemma2", "gemma3_text",
-                  "gemma4_text", "glm4_moe", "glm_moe_dsa", "gpt2", "gpt_neox", "gpt_oss", "grok", "grok-1", "kimi_k2",
-                  "kimi_linear", "llama", "llama4_text", "minimax_m2", "mistral", "mixtral", "nemotron_h", "olmo",
-                  "olmo2", "olmoe", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "qwen3_next"));
+  EXPECT_THAT(workloads::supported_model_types(),
+              ElementsAre("dbrx", "deepseek_v2", "deepseek_v3", "deepseek_v32", "deepseek_v4", "falcon", "gemma",
+                          "gemma2", "gemma3_text", "gemma4_text", "glm4_moe", "glm_moe_dsa", "gpt2", "gpt_neox",
+                          "gpt_oss", "grok", "grok-1", "kimi_k2", "kimi_linear", "llama", "llama4_text", "minimax_m2",
+                          "mistral", "mixtral", "nemotron_h", "olmo", "olmo2", "olmoe", "phi3", "qwen2", "qwen2_moe",
+                          "qwen3", "qwen3_moe", "qwen3_next"));
 }
 
 // A type without a reader is read as the type whose keys it has, or as the type that one names.

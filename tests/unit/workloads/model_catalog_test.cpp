@@ -117,6 +117,35 @@ TEST(ReadModel, LayersThatDiffer) {
                           workloads::LayerKind{sliding, 16, false}, workloads::LayerKind{full, 0, true}));
 }
 
+TEST(ReadModel, CompressedAttention) {
+  const std::string head = "layers: 3\nd_model: 64\nd_ff: 8\nheads: 4\nkv_heads: 1\nhead_size: 16\nvocabulary: 100\n";
+  const std::string sizes = "q_rank: 8, output_groups: 2, output_rank: 4, all_rate: 8";
+  const std::string indexer = "indexer: {heads: 2, head_size: 4, top_k: 2}";
+  Problems problems;
+  const auto model = read_text(head + "window: {tokens: 5}\nresidual_streams: 2\ncompressed_attention: {layers: wca, " +
+                                   sizes + ", " + indexer + "}\n",
+                               problems);
+  EXPECT_THAT(lines_of(problems), IsEmpty());
+  EXPECT_EQ(model.compressed, (workloads::CompressedAttention{8, 2, 4, 4, 8}));
+  EXPECT_EQ(model.streams, 2);
+  EXPECT_EQ(model.layer(1).compression, workloads::Compression::chosen);
+  EXPECT_EQ(model.layer(2).span, 5);
+  const auto with = [&](const std::string& more) { return complaints(head + more); };
+  EXPECT_THAT(with("window: {tokens: 5}\ncompressed_attention: {layers: wcx, " + sizes + "}\n"),
+              ElementsAre(HasSubstr("compressed_attention.layers: `wcx` does not say what each of 3 layers sees")));
+  EXPECT_THAT(with("compressed_attention: {layers: waa, " + sizes + "}\n"),
+              ElementsAre(HasSubstr("a layer has no window")));
+  EXPECT_THAT(with("window: {tokens: 5}\ncompressed_attention: {layers: wca, " + sizes + "}\n"),
+              ElementsAre(HasSubstr("nothing chooses entries")));
+  EXPECT_THAT(with("window: {tokens: 5}\nqkv_bias: true\ncompressed_attention: {layers: waa, " + sizes + "}\n"),
+              ElementsAre(HasSubstr("goes with no other form of attention")));
+  EXPECT_THAT(with("window: {tokens: 5}\ncompressed_attention: {layers: waa, q_rank: 8, output_groups: 3, output_rank: "
+                   "4}\n"),
+              ElementsAre(HasSubstr("4 heads do not divide evenly over 3 output groups")));
+  EXPECT_THAT(with("parallel_residual: true\nresidual_streams: 2\n"),
+              ElementsAre(HasSubstr("hyper-connections and a parallel residual are both there")));
+}
+
 // Each contradiction stands at the key that makes it.
 TEST(ReadModel, ContradictionsOfExpertsAndLatents) {
   const auto with = [](const std::string& more) {
@@ -324,6 +353,8 @@ TEST(Catalog, EqualsTheImportOfTheSameModel) {
       {"olmoe-1b-7b", "allenai__OLMoE-1B-7B-0924"},
       {"falcon-40b", "tiiuae__falcon-40b"},
       {"deepseek-v3.2", "deepseek-ai__DeepSeek-V3.2"},
+      {"deepseek-v4-flash", "deepseek-ai__DeepSeek-V4-Flash-Base"},
+      {"deepseek-v4-pro", "deepseek-ai__DeepSeek-V4-Pro-Base"},
       {"glm-5", "zai-org__GLM-5"},
       {"qwen3-next-80b-a3b", "Qwen__Qwen3-Next-80B-A3B-Instruct"},
       {"nemotron-h-8b", "nvidia__Nemotron-H-8B-Base-8K"},

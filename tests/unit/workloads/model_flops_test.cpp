@@ -2,6 +2,8 @@
 // flop_utils.py and test_flop_utils.py; Kimi K3's formula as AMD's Primus has it).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "workloads/model/model.hpp"
 
 namespace lockstep {
@@ -87,6 +89,79 @@ TEST(PublishedFormula, KimiDeltaAttention) {
   const double core = 4 * (2 * qk + v) + H * (3 * C * K + 2 * C * V + 3 * K * V + C * C / 3);
   EXPECT_NEAR(forward_flops_per_token(model, 1 << 20, true) / (2 * (projections + core)), 1, 1e-12);
   EXPECT_EQ(forward_flops_per_token(model, 1 << 20, true), forward_flops_per_token(model, 128, true)) << "no term in S";
+}
+
+/// DeepSeek-V4-Flash without its experts' count and hyper-connections, which the formula does not have.
+workloads::Model flash_attention(workloads::Compression compression) {
+  workloads::Model model = one_layer(4096, workloads::Mixer::attention);
+  model.heads = 64;
+  model.kv_heads = 1;
+  model.head_size = 512;
+  model.compressed = workloads::CompressedAttention{.q_rank = 1024, .output_groups = 8, .output_rank = 1024};
+  model.indexer = workloads::SparseIndexer{.heads = 64, .head_size = 128, .top_k = 512};
+  model.layer_kinds[0].reach = workloads::AttentionReach::sliding;
+  model.layer_kinds[0].span = 128;
+  model.layer_kinds[0].compression = compression;
+  return model;
+}
+
+// Multiply-adds of one token, "dsv4_hybrid" of the published function: q (h + N d) + h d + N d r + g r h for
+// projections (and q + d, a product for each number of two norms), N d x 2 for each token of the window and entry that
+// it sees, 2 h d (4 h d where entries overlap) for entries; the indexer's 4 h d_I + q N_I d_I + h N_I and N_I d_I for
+// each entry. What differs: there every token sees a full window and the indexer every entry of the sequence, here what
+// is there when it comes; entries seen are S / r / 2 and k (1 - k r / 2 S) there, the sum over all tokens here; each
+// score of the indexer is summed over heads with a weight, one product more.
+TEST(PublishedFormula, CompressedAttention) {
+  const double h = 4096, N = 64, d = 512, q = 1024, g = 8, r = 1024, S = 65'536, k = 512, NI = 64, dI = 128;
+  const double projections = q * (h + N * d) + h * d + N * d * r + g * r * h;
+  const auto tokens = static_cast<std::int64_t>(S);
+  const double window = N * d * 2 * 128;
+  EXPECT_NEAR(forward_flops_per_token(flash_attention(workloads::Compression::none), tokens, true) / 2,
+              projections + window * (1 - 128 / (2 * S)), 1e-3);
+  const double all = projections + 2 * h * d + N * d * 2 * (128 + S / 128 / 2);
+  EXPECT_NEAR(forward_flops_per_token(flash_attention(workloads::Compression::all), tokens, true) / 2 / all, 1, 4e-4);
+  const double indexer = h * 2 * dI * 2 + q * NI * dI + h * NI;
+  const double chosen = projections + 4 * h * d + N * d * 2 * (128 + k * (1 - k * 4 / (2 * S))) + indexer;
+  const double scores = NI * dI * S / 4;
+  const double ours = forward_flops_per_token(flash_attention(workloads::Compression::chosen), tokens, true) / 2;
+  EXPECT_NEAR((ours - scores / 2 * 129 / 128) / chosen, 1, 1e-3);
+}
+
+// Entries of 4 tokens, 2 at most, over 11 tokens: none for 3 tokens, one for 4, two for 4.
+TEST(CompressedAttention, EntriesThatTokensSee) {
+  EXPECT_DOUBLE_EQ(workloads::seen_entries(2, 11, 4, true), (0 * 3 + 1 * 4 + 2 * 4) / 11.0);
+  EXPECT_DOUBLE_EQ(workloads::seen_entries(2, 3, 4, true), 0);
+  EXPECT_DOUBLE_EQ(workloads::seen_entries(5, 11, 4, false), 2);
+  for (const std::int64_t tokens : {1, 7, 128, 1000}) {
+    for (const std::int64_t rate : {1, 2, 4, 128}) {
+      for (const std::int64_t most : {1, 3, 1 << 20}) {
+        double sum = 0;
+        for (std::int64_t t = 1; t <= tokens; ++t) sum += static_cast<double>(std::min(most, t / rate));
+        const double real_most = static_cast<double>(most), real_tokens = static_cast<double>(tokens);
+        EXPECT_NEAR(workloads::seen_entries(real_most, real_tokens, rate, true), sum / real_tokens, 1e-12 * (1 + sum));
+        if (rate == 1)
+          EXPECT_NEAR(workloads::chosen_tokens(real_most, real_tokens, true), sum / real_tokens, 1e-12 * (1 + sum));
+      }
+    }
+  }
+}
+
+// The technical report's figure 1: KV caches 9.5 (Pro) and 13.7 (Flash) times smaller than DeepSeek-V3.2's at a million
+// tokens, where windows count nothing. A token's share of an entry of 512 numbers, 64 of them rotary in bf16 and the
+// rest in FP8, and of an indexer's key of 128 in FP4; there a latent of 512 in FP8, a rotary key of 64 in bf16 and a
+// key of 128 in FP8.
+TEST(CompressedAttention, CacheAsPublished) {
+  const auto bytes = [](std::int64_t chosen, std::int64_t all) {
+    auto model = flash_attention(workloads::Compression::chosen);
+    const double entry = 448 + 64 * 2, key = 128 / 2.0;
+    const double share = static_cast<double>(kv_width(model, model.layer(0)) - 512 - 128 / 4) / 512;
+    model.layer_kinds[0].compression = workloads::Compression::all;
+    const double of_many = static_cast<double>(kv_width(model, model.layer(0)) - 512) / 512;
+    return static_cast<double>(chosen) * (entry * share + key / 4) + static_cast<double>(all) * entry * of_many;
+  };
+  const double sparse = 61 * (512 + 64 * 2 + 128);
+  EXPECT_NEAR(sparse / bytes(30, 31), 9.5, 0.05);
+  EXPECT_NEAR(sparse / bytes(21, 20), 13.7, 0.15);
 }
 
 // Nemotron 3 Super: 128 heads x 64 x 128 numbers of state for a sequence, whatever its length.

@@ -102,6 +102,21 @@ inline workloads::Model sparse(std::int64_t layers = 2) {
   return model;
 }
 
+/// A window of 3 tokens; one layer sees it alone, one chooses 2 entries of 2 tokens, one sees all entries of 4. 8 heads
+/// of 8 in 4 output groups, an indexer of 2 heads of 4.
+inline workloads::Model compressed(std::int64_t streams = 1) {
+  workloads::Model model = transformer(3);
+  model.kv_heads = 1;
+  model.head_size = 8;
+  model.compressed = workloads::CompressedAttention{
+      .q_rank = 12, .output_groups = 4, .output_rank = 6, .chosen_rate = 2, .all_rate = 4};
+  model.indexer = workloads::SparseIndexer{.heads = 2, .head_size = 4, .top_k = 2};
+  model.streams = streams;
+  for (const auto what : {workloads::Compression::none, workloads::Compression::chosen, workloads::Compression::all})
+    model.layer_kinds.push_back({.reach = workloads::AttentionReach::sliding, .span = 3, .compression = what});
+  return model;
+}
+
 /// Recurrences in all layers: 8 heads with states of 4 x 6, queries and keys of 4 heads, chunks of 2 tokens.
 inline workloads::Model recurrent(workloads::Recurrence::Rule rule, std::int64_t layers = 2) {
   workloads::Model model = transformer(layers);

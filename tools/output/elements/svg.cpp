@@ -1,7 +1,9 @@
 #include "tools/output/elements/svg.hpp"
 
+#include "sim/core/errors.hpp"
 #include "sim/core/visible_text.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/files/file.hpp"
 
 namespace lockstep::output::svg {
 
@@ -30,6 +32,13 @@ std::string text_at(double x, double y, const std::string& anchor, const std::st
 std::string open(double width, double height) {
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + fixed(width, 0) + " " + fixed(height, 0) +
          "\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#777\">\n";
+}
+
+void check_place(const std::filesystem::path& file) {
+  if (file.empty()) return;
+  if (file.extension() != ".svg")
+    throw ConfigError({{{file.string(), 0, 0}, "", "is not .svg", "a picture's name, such as errors.svg"}});
+  check_file_place(file);
 }
 
 }  // namespace lockstep::output::svg

@@ -1,5 +1,6 @@
 #pragma once
 /// The few pieces of SVG that our pictures are made of.
+#include <filesystem>
 #include <string>
 
 namespace lockstep::output::svg {
@@ -11,5 +12,8 @@ namespace lockstep::output::svg {
                                   const std::string& more = "");
 /// The opening tag of a picture whose text is readable on light and dark pages.
 [[nodiscard]] std::string open(double width, double height);
+
+/// Refuses a name that is not .svg, and a place that cannot be written. "" is no place.
+void check_place(const std::filesystem::path& file);
 
 }  // namespace lockstep::output::svg

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "tools/output/elements/columns_text.hpp"
+
 namespace lockstep::output {
 namespace {
 
@@ -56,16 +58,33 @@ std::vector<std::string> folded(std::string text, std::size_t widest) {
   return broken(std::move(text), widest, indent);
 }
 
-std::string fitted(const std::string& text, std::size_t width) {
+namespace {
+
+/// Breaks each line; `indent_of` says where what follows begins.
+template <class IndentOf>
+std::string fitted_lines(const std::string& text, std::size_t width, const IndentOf& indent_of) {
   if (width == 0) return text;
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
     const auto end = std::min(text.find('\n', at), text.size());
     const auto line = text.substr(at, end - at);
-    for (const auto& piece : broken(line, width, leading_spaces(line) + 2)) result += piece + "\n";
+    for (const auto& piece : broken(line, width, indent_of(line))) result += piece + "\n";
     at = end + 1;
   }
   return result;
+}
+
+}  // namespace
+
+std::string fitted(const std::string& text, std::size_t width) {
+  return fitted_lines(text, width, [](const std::string& line) { return leading_spaces(line) + 2; });
+}
+
+std::string fitted_columns(const std::string& text, std::size_t column, std::size_t width) {
+  return fitted_lines(text, width, [column](const std::string& line) {
+    const bool second = line.starts_with("  ") && line.size() > column && line[column - 1] == ' ';
+    return second ? column : leading_spaces(line) + 2;
+  });
 }
 
 }  // namespace lockstep::output

@@ -27,11 +27,18 @@ nlohmann::ordered_json band_json(const std::optional<validation::ErrorBand>& ban
           {"wider_because", band->widened}};
 }
 
-nlohmann::ordered_json draws_json(const RoutingDraws& draws) {
+nlohmann::ordered_json draws_json(const StepDraws& draws) {
   return {{"seeds", draws.count()},
           {"best_step_time_s", draws.best().value()},
           {"median_step_time_s", draws.median().value()},
           {"worst_step_time_s", draws.worst().value()}};
+}
+
+nlohmann::ordered_json document_draws_json(const StepDraws& draws) {
+  return {{"steps", draws.count()},
+          {"p5_step_time_s", draws.quantile(0.05).value()},
+          {"median_step_time_s", draws.median().value()},
+          {"p95_step_time_s", draws.quantile(0.95).value()}};
 }
 
 }  // namespace lockstep::output

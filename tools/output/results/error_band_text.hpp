@@ -14,6 +14,8 @@ namespace lockstep::output {
 /// Null without a band.
 [[nodiscard]] nlohmann::ordered_json band_json(const std::optional<validation::ErrorBand>& band, Seconds step);
 
-[[nodiscard]] nlohmann::ordered_json draws_json(const RoutingDraws& draws);
+[[nodiscard]] nlohmann::ordered_json draws_json(const StepDraws& draws);
+/// As those of drawn documents are told: with the 5 % and the 95 % quantile.
+[[nodiscard]] nlohmann::ordered_json document_draws_json(const StepDraws& draws);
 
 }  // namespace lockstep::output

@@ -7,6 +7,7 @@
 #include "tools/output/elements/colours.hpp"
 #include "tools/output/elements/svg.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/results/scenario_inputs.hpp"
 
 namespace lockstep::output {
 namespace {
@@ -60,8 +61,9 @@ class Picture {
     const auto& metrics = simulation_.metrics;
     const auto& order = simulation_.preparation.pipeline.order;
     out_ += svg::text_at(left, 24, "start",
-                         scenario_.name + ": " + order.schedule + ", " + std::to_string(order.shape.ranks) +
-                             " stages, " + std::to_string(order.shape.whole_microbatches()) + " microbatches" +
+                         scenario_.name + ": " + schedule_text(scenario_, order) + ", " +
+                             std::to_string(order.shape.ranks) + " stages, " +
+                             std::to_string(order.shape.whole_microbatches()) + " microbatches" +
                              (order.shape.slices > 1 ? " of " + std::to_string(order.shape.slices) + " slices" : "") +
                              ", step of " + format(metrics.step_time),
                          " font-size=\"16\"");

@@ -203,6 +203,7 @@ std::string result_json(const scenario::Scenario& scenario, const Simulation& si
   result["step_time_s"] = metrics.step_time.value();
   result["step_time_band"] = band_json(validation::error_band(scenario, simulation), metrics.step_time);
   result["routing_draws"] = draws(simulation);
+  result["document_draws"] = simulation.document_draws ? document_draws_json(*simulation.document_draws) : Json();
   result["tokens_per_step"] = metrics.tokens;
   result["tokens_per_s"] = metrics.tokens_per_second();
   result["tokens_per_s_per_chip"] = metrics.tokens_per_second() / chips;

@@ -30,6 +30,7 @@ std::string_view text_of(workloads::OpPart part) {
     case workloads::OpPart::core_attention: return "core attention";
     case workloads::OpPart::latent_projection: return "latent projections";
     case workloads::OpPart::recurrence: return "recurrences";
+    case workloads::OpPart::streams: return "residual streams";
     case workloads::OpPart::mlp: return "MLP";
     case workloads::OpPart::mlp_activation: return "activation of the MLP";
     case workloads::OpPart::experts: return "experts";
@@ -38,11 +39,15 @@ std::string_view text_of(workloads::OpPart part) {
   return "";
 }
 
-std::string text_of(const workloads::Recompute& recompute, const std::optional<std::int64_t>& layers) {
+std::string text_of(const workloads::Recompute& recompute, const std::optional<std::vector<std::int64_t>>& layers) {
   std::string text = recompute.all ? "full" : recompute.any() ? "" : "none";
   for (const auto part : recompute.parts) text += (text.empty() ? "" : ", ") + std::string(text_of(part));
   for (const auto& kept : recompute.kept) text += (text.empty() ? "all but " : ", ") + kept;
-  if (layers) text += " in " + std::to_string(*layers) + (*layers == 1 ? " layer" : " layers") + " of a stage";
+  if (!layers) return text;
+  std::string numbers;
+  for (const auto number : *layers) numbers += (numbers.empty() ? "" : ", ") + std::to_string(number);
+  text += " in " + numbers + (numbers == "1" ? " layer" : " layers") +
+          (layers->size() == 1 ? " of a stage" : " of the stages");
   return text;
 }
 

@@ -84,8 +84,8 @@ std::string pipeline_text(const scenario::Scenario& scenario, const Simulation& 
   const auto& pipeline = simulation.preparation.pipeline;
   const auto& shape = pipeline.order.shape;
   if (shape.ranks == 1) return "";
-  std::string text = "pipeline " + pipeline.order.schedule + ": " + std::to_string(shape.ranks) + " stages" +
-                     (shape.chunks > 1 ? " of " + std::to_string(shape.chunks) + " chunks" : "") + ", " +
+  std::string text = "pipeline " + schedule_text(scenario, pipeline.order) + ": " + std::to_string(shape.ranks) +
+                     " stages" + (shape.chunks > 1 ? " of " + std::to_string(shape.chunks) + " chunks" : "") + ", " +
                      std::to_string(shape.whole_microbatches()) + " microbatches" +
                      (shape.slices > 1 ? " of " + std::to_string(shape.slices) + " slices" : "") +
                      "; bubble of the worst stage " + percent(metrics.bubble_fraction_step()) + " of the step, " +
@@ -180,6 +180,15 @@ std::string routing_draws_line(const Simulation& simulation) {
          " seeds of its hash, median " + format(draws->median());
 }
 
+std::string document_draws_line(const Simulation& simulation) {
+  const auto& draws = simulation.document_draws;
+  if (!draws) return "";
+  const auto count = std::to_string(draws->count());
+  if (draws->count() == 1) return "documents: one step's were drawn; the step is too large to draw more";
+  return "documents: median " + format(draws->median()) + ", 5th percentile " + format(draws->quantile(0.05)) +
+         ", 95th " + format(draws->quantile(0.95)) + " of " + count + " steps, each with documents of its own";
+}
+
 std::string summary(const scenario::Scenario& scenario, const Simulation& simulation) {
   const auto& metrics = simulation.metrics;
   const auto& cluster = *simulation.preparation.machine.cluster;
@@ -198,6 +207,7 @@ std::string summary(const scenario::Scenario& scenario, const Simulation& simula
   if (const auto band = validation::error_band(scenario, simulation))
     text += band_text(*band, metrics.step_time) + "\n";
   if (const auto draws = routing_draws_line(simulation); !draws.empty()) text += draws + "\n";
+  if (const auto draws = document_draws_line(simulation); !draws.empty()) text += draws + "\n";
   if (const auto kinds = chip_kinds_line(chip_kinds_of(simulation)); !kinds.empty()) text += kinds + "\n";
   text += bound_text(metrics) + "\n" + critical_path_line(metrics.critical_path, metrics.step_time) + "\n";
   if (const auto help = what_would_help(simulation.elasticity); !help.empty()) text += help + "\n";

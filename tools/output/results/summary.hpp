@@ -11,6 +11,8 @@ namespace lockstep::output {
 [[nodiscard]] std::string bound_text(const metrics::Metrics& metrics);
 /// Best, worst and median step under the seeds of a hashed network; empty where none was drawn.
 [[nodiscard]] std::string routing_draws_line(const Simulation& simulation);
+/// The step with other documents; empty where none are drawn.
+[[nodiscard]] std::string document_draws_line(const Simulation& simulation);
 [[nodiscard]] std::string summary(const scenario::Scenario& scenario, const Simulation& simulation);
 
 /// Every span of the critical rank, in program order, for --dump=timeline.

@@ -74,6 +74,7 @@ Model read_config(const YamlView& document, Problems& problems, std::string_view
 /// The type that has the file's keys.
 std::string_view like_its_keys(const HfConfig& config) {
   if (config.given("linear_attn_config")) return "kimi_linear";
+  if (config.given("compress_ratios") || config.given("compress_rates")) return "deepseek_v4";
   if (config.given("hybrid_override_pattern") || config.given("layers_block_type")) return "nemotron_h";
   if (config.given("linear_num_value_heads")) return "qwen3_next";
   if (config.given("kv_lora_rank")) return config.given("index_topk") ? "deepseek_v32" : "deepseek_v3";

@@ -159,6 +159,79 @@ Model read_glm_moe_dsa(const HfConfig& config) {
   return model;
 }
 
+/// What each layer sees beyond its window, as a letter: by name, or by the tokens of an entry (0: no entries); older
+/// files list those of the prediction modules behind the layers.
+std::string compressed_layers(const HfConfig& config, const CompressedAttention& compressed, std::int64_t layers) {
+  std::string letters;
+  YamlView place = config.text()["layer_types"];
+  if (config.given("layer_types")) {
+    constexpr char names[] = {'w', 'c', 'a'};
+    for (const YamlView& word : place.items())
+      letters +=
+          names[word.choice({"sliding_attention", "compressed_sparse_attention", "heavily_compressed_attention"})];
+  } else if (config.given("compress_ratios")) {
+    place = config.text()["compress_ratios"];
+    for (const std::int64_t rate : config.list("compress_ratios")) {
+      if (rate != 0 && rate != compressed.chosen_rate && rate != compressed.all_rate) {
+        place.problem("entries of " + std::to_string(rate) + " tokens are neither chosen nor all seen",
+                      "0, " + std::to_string(compressed.chosen_rate) + " or " + std::to_string(compressed.all_rate));
+        return "";
+      }
+      letters += rate == 0 ? 'w' : rate == compressed.chosen_rate ? 'c' : 'a';
+    }
+  } else {  // the class's own: two layers that see all entries, then chosen and all in turn
+    for (std::int64_t layer = 0; layer < layers; ++layer) letters += layer >= 2 && layer % 2 != 0 ? 'c' : 'a';
+  }
+  const auto behind = letters.substr(std::min(letters.size(), static_cast<std::size_t>(layers)));
+  if (std::ssize(letters) < layers || behind.find_first_not_of('w') != std::string::npos) {
+    place.problem(std::to_string(letters.size()) + " entries for " + std::to_string(layers) + " layers",
+                  "one for each layer, then none but windows for prediction modules");
+    return "";
+  }
+  return letters.substr(0, static_cast<std::size_t>(layers));
+}
+
+/// Windows and compressed entries with one key for all heads, hyper-connections, experts in all layers; class defaults
+/// are those of V4-Flash.
+Model read_deepseek_v4(const HfConfig& config) {
+  Model model = read_shape(config, {.kv_heads = 1, .head_size = 512, .vocabulary = 129'280});
+  if (config.flag_or("attention_bias", false) || config.flag_or("mlp_bias", false))
+    config.text().problem("biases of DeepSeek-V4's projections are not modelled",
+                          "attention_bias: false, mlp_bias: false");
+  model.attention_sinks = true;
+  CompressedAttention compressed;
+  compressed.q_rank = config.size_or("q_lora_rank", 1024);
+  compressed.output_groups = config.size_or("o_groups", 8);
+  compressed.output_rank = config.size_or("o_lora_rank", 1024);
+  const HfConfig rates = config.part("compress_rates");
+  compressed.chosen_rate = config.size_or("compress_rate_csa", rates.size_or("compressed_sparse_attention", 4));
+  compressed.all_rate = config.size_or("compress_rate_hca", rates.size_or("heavily_compressed_attention", 128));
+  model.compressed = compressed;
+  model.indexer = SparseIndexer{.heads = config.size_or("index_n_heads", 64),
+                                .head_size = config.size_or("index_head_dim", 128),
+                                .top_k = config.size_or("index_topk", 512)};
+  model.streams = config.size_or("hc_mult", 4);
+  if (model.streams > most_streams)
+    config.text()["hc_mult"].problem(std::to_string(model.streams) + " residual streams",
+                                     "at most " + std::to_string(most_streams));
+  const std::string letters = compressed_layers(config, compressed, model.layers);
+  if (letters.empty() || !spread_compression(letters, model)) return model;
+  spread_window({.reach = AttentionReach::sliding, .span = config.size_or("sliding_window", 128)}, model);
+  Experts experts = read_experts(config, {.count = 256, .per_token = 6, .width = 2048, .shared = 1});
+  experts.score_bias = true;
+  experts.hash_layers = config.size_or("num_hash_layers", 3, 0);
+  if (config.given("mlp_layer_types")) {
+    experts.hash_layers = 0;
+    for (const YamlView& word : config.text()["mlp_layer_types"].items())
+      experts.hash_layers += word.choice({"hash_moe", "moe"}) == 0 ? 1 : 0;
+  }
+  spread_experts([](std::int64_t) { return true; }, model);
+  take_experts(config, experts, model);
+  check_compressed(model, config.text());
+  model.mtp_modules = config.size_or("num_nextn_predict_layers", 1, 0);
+  return model;
+}
+
 /// Grouped-query attention whose head size is not hidden_size / heads; attention_bias spares the output.
 Model read_glm4_moe(const HfConfig& config) {
   Model model = read_shape(config, {.kv_heads = 8, .head_size = 128});
@@ -175,8 +248,9 @@ Model read_glm4_moe(const HfConfig& config) {
 
 constexpr std::array readers = {
     ModelTypeReader{"deepseek_v2", read_deepseek_v2},   ModelTypeReader{"deepseek_v3", read_deepseek_v3},
-    ModelTypeReader{"deepseek_v32", read_deepseek_v32}, ModelTypeReader{"glm4_moe", read_glm4_moe},
-    ModelTypeReader{"glm_moe_dsa", read_glm_moe_dsa},   ModelTypeReader{"kimi_k2", read_deepseek_v3},
+    ModelTypeReader{"deepseek_v32", read_deepseek_v32}, ModelTypeReader{"deepseek_v4", read_deepseek_v4},
+    ModelTypeReader{"glm4_moe", read_glm4_moe},         ModelTypeReader{"glm_moe_dsa", read_glm_moe_dsa},
+    ModelTypeReader{"kimi_k2", read_deepseek_v3},
 };
 
 }  // namespace

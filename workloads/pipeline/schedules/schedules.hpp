@@ -50,10 +50,11 @@ struct Schedule {
   StagePlacement placement = StagePlacement::linear;
   std::int32_t usual_chunks = 1;  ///< V if the user gives none
   bool splits_backward = false;
-  bool overlaps = false;         ///< has forward-backward pairs
-  bool chooses_by_time = false;  ///< looks at ScheduleRequest::times and takes limits of memory
-  bool takes_group = false;      ///< looks at ScheduleRequest::group
-  bool takes_slices = false;     ///< passes are slices of microbatches; looks at ScheduleRequest::slices
+  bool overlaps = false;          ///< has forward-backward pairs
+  bool chooses_by_time = false;   ///< looks at ScheduleRequest::times and takes limits of memory
+  bool takes_group = false;       ///< looks at ScheduleRequest::group
+  bool takes_slices = false;      ///< passes are slices of microbatches; looks at ScheduleRequest::slices
+  bool shares_attention = false;  ///< of slices: ranks take over attention of each other's, so that all take as long
   /// The problem of a request with valid sizes and options (see why_not) whose P, M, V and N the schedule itself does
   /// not take; null: it takes all.
   std::optional<ScheduleProblem> (*own_rule)(const ScheduleRequest&) = nullptr;

@@ -16,6 +16,7 @@ extern const Schedule slimpipe_schedule = {
     .placement = StagePlacement::linear,
     .usual_chunks = 1,
     .takes_slices = true,
+    .shares_attention = true,
     .order = slimpipe_order,
     .closed_form = sliced_form,
 };

@@ -80,14 +80,13 @@ TEST(ErrorBandJson, IsNullWithoutABand) { EXPECT_TRUE(output::band_json(std::nul
 
 // Of 3, 1, 2 s the best is 1, the median 2, the worst 3; of four draws the median is the mean of the middle two.
 TEST(ErrorBandJson, DrawsAreBestMedianAndWorst) {
-  const auto three = output::draws_json(RoutingDraws({Seconds(3), Seconds(1), Seconds(2)}));
+  const auto three = output::draws_json(StepDraws({Seconds(3), Seconds(1), Seconds(2)}));
   EXPECT_EQ(three["seeds"], 3);
   EXPECT_EQ(three["best_step_time_s"], 1);
   EXPECT_EQ(three["median_step_time_s"], 2);
   EXPECT_EQ(three["worst_step_time_s"], 3);
-  EXPECT_EQ(output::draws_json(RoutingDraws({Seconds(1), Seconds(4), Seconds(2), Seconds(8)}))["median_step_time_s"],
-            3);
-  const auto one = output::draws_json(RoutingDraws({Seconds(5)}));
+  EXPECT_EQ(output::draws_json(StepDraws({Seconds(1), Seconds(4), Seconds(2), Seconds(8)}))["median_step_time_s"], 3);
+  const auto one = output::draws_json(StepDraws({Seconds(5)}));
   EXPECT_EQ(one["best_step_time_s"], one["worst_step_time_s"]);
 }
 

@@ -3,6 +3,7 @@ import { controls } from "./explore/controls.js";
 import { ask, takeToken } from "./explore/questions.js";
 import { decode } from "./data.js";
 import { element, fill } from "./dom.js";
+import { format } from "./format.js";
 import { forgetPanels, painted, section, themeButton, thirdParty } from "./page.js";
 
 /** What the reader has asked for; it stands behind the # of the address, which can be shared. */
@@ -116,7 +117,9 @@ async function showStep(answer) {
   fill(footer, data.footer, thirdParty());
   groups = answer.controls;
   showControls();
-  fill(status, `simulated in ${Math.max(1, Math.round(1000 * answer.wall_s))} ms`);
+  const first = data.panels.find(({ panel }) => panel === "figures")?.figures.slice(0, 2) ?? [];
+  const told = first.map(({ label, value, unit }) => `${label} ${format(value, unit)}`); // in sight of the controls on a phone
+  fill(status, [...told, `simulated in ${Math.max(1, Math.round(1000 * answer.wall_s))} ms`].join(", "));
   status.className = "status";
 }
 

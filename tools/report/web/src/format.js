@@ -45,6 +45,14 @@ export function timeUnit(seconds) {
   return { unit, factor: 1 / names[unit] };
 }
 
+/** Two times in seconds, in one unit and with the digits that tell a hundredth of what lies between them. */
+export function timesApart(from, to) {
+  const { unit, factor } = timeUnit(Math.max(Math.abs(from), Math.abs(to)));
+  const finest = Math.round(Math.log10(1e9 / factor)); // a nanosecond
+  const decimals = to > from ? Math.min(Math.max(Math.ceil(2 - Math.log10((to - from) * factor)), Math.min(2, finest)), finest) : 2;
+  return [from, to].map((time) => `${(time * factor).toFixed(decimals)} ${unit}`);
+}
+
 /** Factor and unit that fit a scale up to so many bytes. */
 export function byteUnit(bytes) {
   const [prefix, size] = up.findLast(([, factor]) => bytes >= factor) ?? up[0];

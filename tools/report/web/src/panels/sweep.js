@@ -44,7 +44,7 @@ export function sweep({ title, keys, outputs, y, x, by }) {
   const show = () => {
     const { output, key, group, unit, points, best } = shown();
     const groups = group ? group.values.map((name) => name || "–").filter((name) => points.some((point) => point.group === name)) : [""];
-    const colour = (name) => (groups.length > 1 ? page_colours.of(`${group.name} ${name}`) : "#3f7fc1");
+    const colour = (name) => (groups.length > 1 ? page_colours.of(`${group.name} ${name}`) : page_colours.of("computing"));
     const draw = (width) => plot({
       width, height: 360, marginLeft: 64, marginBottom: 44, style: { fontSize: "12px" },
       x: named(key) ? { type: "point", domain: key.values, label: key.name, padding: 0.5 } : { type: "linear", label: key.name },

@@ -24,8 +24,9 @@ export function facts(model, [lane, index]) {
   const op = lane.op[index];
   const { data } = operations;
   const computes = operations.computes(op);
+  const [from, to] = model.times(lane.start[index], lane.end[index]);
   const rows = [
-    ["time", `${model.time(lane.end[index] - lane.start[index])}, from ${model.time(lane.start[index])} to ${model.time(lane.end[index])}`],
+    ["time", `${model.time(lane.end[index] - lane.start[index])}, from ${from} to ${to}`],
     ["where", `${lane.group.name} ${lane.group.note}, ${lane.name}`],
     ["what", `${operations.word("kind", op)}, ${operations.pass(op)} of microbatch ${data.microbatch[op]}`],
   ];
@@ -57,7 +58,7 @@ function listed(model, group, operations, ops, choose) {
   return items.length > 0 ? element("ul", {}, items) : "nothing";
 }
 
-/** The panel below the timeline; `choose` selects another span. */
+/** The drawer beside a span; `choose` selects another span. */
 export function details(model, span, choose) {
   const [lane, index] = span;
   const { operations } = lane.run;

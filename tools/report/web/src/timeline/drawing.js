@@ -6,6 +6,7 @@ import { becauseOf, firstEndingAfter, runsOf } from "./model.js";
 import { ticks } from "./window.js";
 
 export const gutter = 168, axis_height = 22;
+const narrow_gutter = 112;
 const print_ratio = 3; // paper shows more than a screen's pixels
 const gap_between_groups = 7, gap_between_runs = 14;
 const font = (size, weight = "") => `${weight} ${size}px system-ui, sans-serif`;
@@ -79,7 +80,7 @@ export class Drawing {
     this.names();
     context.save();
     context.beginPath();
-    context.rect(gutter, 0, this.width - gutter, this.height);
+    context.rect(this.gutter, 0, this.width - this.gutter, this.height);
     context.clip();
     this.labels();
     this.pairs();
@@ -90,9 +91,12 @@ export class Drawing {
     context.restore();
   }
 
-  get plotWidth() { return Math.max(50, this.width - gutter); }
-  x(time) { const { window } = this.state; return gutter + ((time - window.from) / window.length) * this.plotWidth; }
-  timeAt(x) { const { window } = this.state; return window.from + ((x - gutter) / this.plotWidth) * window.length; }
+  /** Room for names; less on a phone. */
+  get gutter() { return this.width < 600 ? narrow_gutter : gutter; }
+  get plotWidth() { return Math.max(50, this.width - this.gutter); }
+  x(time) { const { window } = this.state; return this.gutter + ((time - window.from) / window.length) * this.plotWidth; }
+  shareAt(x) { return (x - this.gutter) / this.plotWidth; }
+  timeAt(x) { const { window } = this.state; return window.from + this.shareAt(x) * window.length; }
   rowAt(y) { return this.state.layout.rows.find((row) => y >= row.y && y <= row.y + row.height); }
 
   axis() {
@@ -112,7 +116,7 @@ export class Drawing {
       context.fillStyle = state.theme.quiet;
       const text = `${(time * 1e-9 * factor).toFixed(decimals)} ${unit}`;
       const half = context.measureText(text).width / 2;
-      context.fillText(text, Math.min(Math.max(x, gutter + half), this.width - half), 9);
+      context.fillText(text, Math.min(Math.max(x, this.gutter + half), this.width - half), 9);
     }
   }
 
@@ -134,7 +138,7 @@ export class Drawing {
     });
     raster.getContext("2d").putImageData(this.image, 0, 0);
     context.imageSmoothingEnabled = false;
-    rows.forEach(({ y, height }, row) => context.drawImage(raster, 0, row, width, 1, gutter, y, this.plotWidth, height));
+    rows.forEach(({ y, height }, row) => context.drawImage(raster, 0, row, width, 1, this.gutter, y, this.plotWidth, height));
   }
 
   names() {
@@ -147,8 +151,8 @@ export class Drawing {
       if (lane.group !== group) {
         group = lane.group;
         below = y + height + 8;
-        this.name(group.name, y + height / 2, font(11.5, "600"), state.theme.text, "left", state.roomy ? gutter - 66 : gutter - 8);
-        this.name(group.note, below, font(10.5), state.theme.quiet, "left", state.roomy ? gutter - 66 : gutter - 8);
+        this.name(group.name, y + height / 2, font(11.5, "600"), state.theme.text, "left", state.roomy ? this.gutter - 66 : this.gutter - 8);
+        this.name(group.note, below, font(10.5), state.theme.quiet, "left", state.roomy ? this.gutter - 66 : this.gutter - 8);
       }
       if (room && (state.roomy || !lane.first)) this.name(lane.name, y + height / 2, font(11), state.theme.quiet, "right", 60);
     }
@@ -159,7 +163,7 @@ export class Drawing {
     context.font = face;
     context.fillStyle = colour;
     context.textAlign = side;
-    context.fillText(clipped(context, text ?? "", room), side === "left" ? 2 : gutter - 6, y);
+    context.fillText(clipped(context, text ?? "", room), side === "left" ? 2 : this.gutter - 6, y);
   }
 
   /** Tall lanes have two lines: the layer and the operation. */
@@ -189,7 +193,7 @@ export class Drawing {
     const taken = [];
     if ((row.lane.longest / window.length) * this.plotWidth < 26) return taken;
     for (let i = firstEndingAfter(row.lane, window.from); i < start.length && start[i] < window.to; ++i) {
-      const left = Math.max(this.x(start[i]), gutter), right = Math.min(this.x(end[i]), this.width);
+      const left = Math.max(this.x(start[i]), this.gutter), right = Math.min(this.x(end[i]), this.width);
       if (right - left < 26) continue;
       if (this.text(row, left, right, text(op[i]), op[i], true)) taken.push([left, right]);
     }
@@ -205,7 +209,7 @@ export class Drawing {
       if (end - start < shortest || end <= window.from || start >= window.to) continue; // most of them
       const [, , first, busy] = run;
       if (busy < 0.3 * (end - start)) continue;
-      const left = Math.max(this.x(start), gutter), right = Math.min(this.x(end), this.width);
+      const left = Math.max(this.x(start), this.gutter), right = Math.min(this.x(end), this.width);
       if (right - left < 9 || taken.some(([a, b]) => a < right && b > left)) continue;
       const op = row.lane.op[first];
       if (this.text(row, left, right, text(op), op, false, striped ? "stripes" : busy < 0.98 * (end - start) ? "pauses" : "")) mine.push([left, right]);
@@ -243,7 +247,7 @@ export class Drawing {
       if (!lane.computes) continue;
       for (const [start, end] of pairsOf(lane)) {
         const left = this.x(start), right = this.x(end);
-        if (right <= gutter || left >= this.width || right - left < 3) continue;
+        if (right <= this.gutter || left >= this.width || right - left < 3) continue;
         context.fillStyle = cssOf(state.theme.lane);
         context.fillRect(left, y, right - left, 4);
         context.fillStyle = page_colours.of("overlapped pair");

@@ -1,7 +1,7 @@
 // Runs as lanes of spans that do not overlap, in order of time (tools/report/timeline_data.cpp writes them).
 
 import { signed } from "../data.js";
-import { format } from "../format.js";
+import { format, timesApart } from "../format.js";
 
 function laneOf(run, group, data, place) {
   const count = data.gap.length;
@@ -90,6 +90,9 @@ export class Model {
   }
 
   time(value) { return this.ticks ? String(Number((value / this.ticks).toPrecision(6))) : format(value, "ns"); }
+
+  /** Of a stretch: both ends, told apart. */
+  times(from, to) { return this.ticks ? [this.time(from), this.time(to)] : timesApart(from * 1e-9, to * 1e-9); }
 
   /** The span of an operation in a group: [lane, index], the lane of a compute first; undefined if it is not there. */
   find(group, op) {

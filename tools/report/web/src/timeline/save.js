@@ -35,7 +35,7 @@ export function svgOf(model, { layout, palette, window, theme, legend }, width) 
         continue;
       }
       close();
-      open = { left, right, fill, title: `${lane.run.operations.name(lane.op[i])}: ${model.time(lane.end[i] - lane.start[i])} from ${model.time(lane.start[i])}` };
+      open = { left, right, fill, title: `${lane.run.operations.name(lane.op[i])}: ${model.time(lane.end[i] - lane.start[i])} from ${model.times(lane.start[i], lane.end[i])[0]}` };
     }
     close();
   }
@@ -46,7 +46,8 @@ export function svgOf(model, { layout, palette, window, theme, legend }, width) 
     at += 30 + 7 * name.length;
     return entry;
   });
-  const range = `<text x="${gutter}" y="12">${escaped(model.time(window.from))}</text><text x="${width - 4}" y="12" text-anchor="end">${escaped(model.time(window.to))}</text>`;
+  const [from, to] = model.times(window.from, window.to);
+  const range = `<text x="${gutter}" y="12">${escaped(from)}</text><text x="${width - 4}" y="12" text-anchor="end">${escaped(to)}</text>`;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${below + 10}" font-family="sans-serif" font-size="11"><rect width="100%" height="100%" fill="#ffffff"/>${range}${parts.join("")}${key.join("")}</svg>\n`;
 }
 

@@ -22,7 +22,7 @@ export function totalsOf(model, from, to) {
 
 const most = 400;
 
-/** The panel below the timeline; `ticks`, of schedules by themselves, are no seconds. */
+/** The drawer of a range; `ticks`, of schedules by themselves, are no seconds. */
 export function totals(model, from, to) {
   const rows = totalsOf(model, from, to);
   const several = model.runs.length > 1;
@@ -31,7 +31,7 @@ export function totals(model, from, to) {
   const columns = [...(several ? [{ name: "run" }] : []), { name: "lane" }, { name: "operation" }, { name: "count", unit: "count" }, { name: "time", unit }, { name: "of the range", unit: "share" }];
   const cells = rows.slice(0, most).map((row) => [...(several ? [row.run] : []), `${row.group}, ${row.lane}`, row.name, row.count, row.time * factor, row.time / (to - from)]);
   return element("div", { class: "totals" },
-    element("h3", {}, `${model.time(to - from)} from ${model.time(from)} to ${model.time(to)}`),
+    element("h3", {}, `${model.time(to - from)} from ${model.times(from, to).join(" to ")}`),
     rows.length > most && element("p", { class: "quiet" }, `the ${most} longest of ${rows.length}`),
     table({ columns, rows: cells }));
 }

@@ -3,7 +3,7 @@ import { element, fill, swatch } from "../dom.js";
 import { format } from "../format.js";
 import { packed } from "../colours.js";
 import { details, facts } from "./details.js";
-import { Drawing, axis_height, gutter, layOut } from "./drawing.js";
+import { Drawing, axis_height, layOut } from "./drawing.js";
 import { Model, spanAt } from "./model.js";
 import { modes, palette } from "./palette.js";
 import { openInPerfetto, save, svgOf } from "./save.js";
@@ -21,6 +21,7 @@ class TimelineView {
     this.mode = "pass";
     this.roomy = this.model.lanes.length <= 16;
     this.hit = -1;
+    this.fingers = new Map(); // on the canvas: id -> x
     this.build();
     this.drawing = new Drawing(this.canvas, this.model);
     this.listen();
@@ -42,7 +43,9 @@ class TimelineView {
     this.find = element("input", { type: "search", placeholder: "search: layer 3, AllGather …", "aria-label": "search operations by name" });
     this.found_text = element("output", { class: "found", "aria-live": "polite" });
     this.legend = element("ul", { class: "legend" });
-    this.selected_panel = element("div", { class: "details", "aria-live": "polite" }, element("p", { class: "quiet" }, "Click a span to see its shapes, bytes, dependencies, and why it started when it did. Drag along the times above the lanes, or with Shift, for totals by operation."));
+    this.drawer_content = element("div", {});
+    this.drawer = element("aside", { class: "details", "aria-live": "polite", hidden: true }, element("button", { class: "close", "aria-label": "close (Escape)", onclick: () => this.select(null) }, "×"), this.drawer_content);
+    const hint = element("p", { class: "quiet hint" }, "Click a span to see its shapes, bytes, dependencies, and why it started when it did. Drag along the times above the lanes, or with Shift, for totals by operation.");
     this.tip = element("div", { class: "tip", role: "tooltip", hidden: true });
     this.frame = element("div", { class: "timeline-frame" }, this.canvas);
     const mode = element("select", { "aria-label": "colours", onchange: () => { this.mode = mode.value; this.recolour(); } },
@@ -66,7 +69,7 @@ class TimelineView {
         button("SVG", "save what is on the screen as SVG", () => this.saveSvg()),
         this.model.ticks ? null : button("Perfetto", "open in Perfetto, ui.perfetto.dev; the trace stays in this browser", () => openInPerfetto(this.model, document.title)),
         this.has_path ? check("critical path", true, (on) => { this.critical = on; this.redraw(); }) : null),
-      this.legend, this.frame, this.selected_panel, this.tip);
+      this.legend, this.frame, hint, this.drawer, this.tip);
     this.critical = this.has_path;
   }
 
@@ -97,8 +100,7 @@ class TimelineView {
     if (!this.palette || this.canvas.clientWidth === 0) return;
     const { window, layout, palette, theme, found, selected, hovered, critical, roomy, range } = this;
     this.drawing.draw({ window, layout, palette, theme, found, selected, hovered, critical, roomy, range });
-    const time = (value) => this.model.time(value);
-    const text = window.whole ? `all ${time(window.end)}` : `${time(window.from)} – ${time(window.to)}`;
+    const text = window.whole ? `all ${this.model.time(window.end)}` : this.model.times(window.from, window.to).join(" – ");
     if (this.where.textContent !== text) this.where.textContent = text;
   }
 
@@ -114,9 +116,8 @@ class TimelineView {
     this.selected = span;
     this.range = null;
     if (span && show) this.window.show(span[0].start[span[1]], span[0].end[span[1]]);
-    this.selected_panel.classList.toggle("chosen", Boolean(span)); // then it stays on the screen
-    if (span) fill(this.selected_panel, details(this.model, span, (other) => this.select(other)));
-    else fill(this.selected_panel);
+    if (span) this.tell(details(this.model, span, (other) => this.select(other)), span[0], span[0].start[span[1]], span[0].end[span[1]]);
+    else this.drawer.hidden = true;
     this.redraw();
   }
 
@@ -124,9 +125,30 @@ class TimelineView {
   measure(from, to) {
     this.selected = null;
     this.range = [from, to];
-    this.selected_panel.classList.add("chosen");
-    fill(this.selected_panel, totals(this.model, from, to));
+    this.tell(totals(this.model, from, to), null, from, to);
     this.redraw();
+  }
+
+  /** Fills the drawer and lays it beside what it is about, a lane's span or all lanes': on the screen, on the side with more room. */
+  tell(content, lane, from, to) {
+    const { drawer, drawing, frame } = this;
+    fill(this.drawer_content, content);
+    drawer.hidden = false;
+    drawer.scrollTop = 0;
+    const row = lane && this.layout.row_of.get(lane);
+    if (row && (row.y < frame.scrollTop || row.y + row.height > frame.scrollTop + frame.clientHeight)) frame.scrollTop = row.y - frame.clientHeight / 2;
+    const lanes = this.canvas.getBoundingClientRect(), panel = this.root.getBoundingClientRect();
+    const y = lanes.top + (row ? row.y : frame.scrollTop + axis_height);
+    if (getComputedStyle(drawer).position === "sticky") { // a phone: below, and the row above it
+      const hidden = y + (row?.height ?? 0) + 12 - (innerHeight - drawer.offsetHeight);
+      if (row && hidden > 0) scrollBy(0, hidden);
+      return;
+    }
+    const inside = (time) => Math.min(Math.max(drawing.x(time), drawing.gutter), drawing.width);
+    const left = inside(from) - drawing.gutter > drawing.width - inside(to);
+    drawer.style.left = left ? "0" : "auto";
+    drawer.style.right = left ? "auto" : "0";
+    drawer.style.top = `${Math.max(8, Math.min(y - 8, innerHeight - drawer.offsetHeight - 8)) - panel.top}px`;
   }
 
   saveSvg() {
@@ -159,7 +181,7 @@ class TimelineView {
     const box = this.canvas.getBoundingClientRect();
     const x = event.clientX - box.left, y = event.clientY - box.top;
     const row = this.drawing.rowAt(y);
-    if (!row || x < gutter) return null;
+    if (!row || x < this.drawing.gutter) return null;
     const index = spanAt(row.lane, this.drawing.timeAt(x), (3 * this.window.length) / this.drawing.plotWidth);
     return index < 0 ? null : [row.lane, index];
   }
@@ -197,6 +219,7 @@ class TimelineView {
     canvas.addEventListener("pointerdown", (event) => this.press(event));
     canvas.addEventListener("pointermove", (event) => (this.drag ? this.pull(event) : this.hover(event)));
     canvas.addEventListener("pointerup", (event) => this.release(event));
+    canvas.addEventListener("pointercancel", (event) => this.letGo(event)); // the finger scrolls the page
     canvas.addEventListener("pointerleave", () => { this.hide(); this.redraw(); });
     canvas.addEventListener("dblclick", (event) => {
       const span = this.spanUnder(event);
@@ -210,14 +233,28 @@ class TimelineView {
 
   press(event) {
     this.canvas.setPointerCapture(event.pointerId);
-    const box = this.canvas.getBoundingClientRect();
-    const measures = event.shiftKey || (event.clientY - box.top < axis_height && event.clientX - box.left > gutter);
-    this.drag = { measures, at: this.drawing.timeAt(event.clientX - box.left), x: event.clientX, y: event.clientY, from: this.window.from, to: this.window.to, top: this.frame.scrollTop, moved: false };
+    this.fingers.set(event.pointerId, event.clientX);
     this.hide();
+    if (this.fingers.size === 2) return this.pinch();
+    const box = this.canvas.getBoundingClientRect();
+    const measures = event.shiftKey || (event.clientY - box.top < axis_height && event.clientX - box.left > this.drawing.gutter);
+    this.drag = { measures, at: this.drawing.timeAt(event.clientX - box.left), x: event.clientX, y: event.clientY, from: this.window.from, to: this.window.to, top: this.frame.scrollTop, moved: false };
+  }
+
+  /** Two fingers: the times under them stay there. */
+  pinch() {
+    const left = this.canvas.getBoundingClientRect().left;
+    this.drag = { held: [...this.fingers].map(([id, x]) => [id, this.drawing.timeAt(x - left)]), moved: true };
   }
 
   pull(event) {
     const { drag } = this;
+    if (this.fingers.has(event.pointerId)) this.fingers.set(event.pointerId, event.clientX);
+    if (drag.held) {
+      const left = this.canvas.getBoundingClientRect().left;
+      const [[a, timeA], [b, timeB]] = drag.held;
+      return this.move(() => this.window.hold(timeA, this.drawing.shareAt(this.fingers.get(a) - left), timeB, this.drawing.shareAt(this.fingers.get(b) - left)));
+    }
     const right = event.clientX - drag.x, down = event.clientY - drag.y;
     if (!drag.moved && Math.hypot(right, down) < 4) return;
     drag.moved = true;
@@ -233,9 +270,14 @@ class TimelineView {
     this.move(() => this.window.set(drag.from + share * length, drag.to + share * length));
   }
 
-  release(event) {
-    const { moved, measures } = this.drag ?? {};
+  letGo(event) {
+    this.fingers.delete(event.pointerId);
     this.drag = null;
+  }
+
+  release(event) {
+    const { moved, measures } = this.drag ?? { moved: true };
+    this.letGo(event);
     if (moved && measures && this.range[1] > this.range[0]) return this.measure(...this.range);
     if (!moved) this.select(this.spanUnder(event), false);
   }

@@ -20,6 +20,13 @@ export class TimeWindow {
     const from = at - (at - this.from) * (length / this.length);
     this.set(from, from + length);
   }
+  /** Two times stand at these shares of the window, as far as it goes. */
+  hold(time_a, share_a, time_b, share_b) {
+    const apart = share_b - share_a;
+    if (Math.abs(apart) < 0.01 || (time_b - time_a) * apart <= 0) return;
+    const length = (time_b - time_a) / apart;
+    this.set(time_a - share_a * length, time_a + (1 - share_a) * length);
+  }
   /** By a share of the window. */
   pan(share) { this.set(this.from + share * this.length, this.to + share * this.length); }
   all() { this.set(0, this.end); }

@@ -1,5 +1,6 @@
 #pragma once
-/// How much a step's time depends on the paths that connections happen to get where switches choose them by a hash.
+/// How much a step's time depends on what happens to be drawn: the paths of connections where switches choose them by a
+/// hash, the lengths of the documents in its sequences.
 #include <cstdint>
 #include <vector>
 
@@ -8,16 +9,18 @@
 
 namespace lockstep {
 
-/// Times of one step under several seeds of the hash: the scenario's own and those that follow it.
-class RoutingDraws {
+/// Times of one step under several seeds of one cause: the scenario's own and those that follow it.
+class StepDraws {
  public:
   /// `times`: at least one, in any order.
-  explicit RoutingDraws(std::vector<Seconds> times);
+  explicit StepDraws(std::vector<Seconds> times);
   [[nodiscard]] std::size_t count() const { return times_.size(); }
   [[nodiscard]] Seconds best() const { return times_.front(); }
   [[nodiscard]] Seconds worst() const { return times_.back(); }
   /// An even number of times has the mean of the two in the middle.
-  [[nodiscard]] Seconds median() const;
+  [[nodiscard]] Seconds median() const { return quantile(0.5); }
+  /// Between the two times beside the place q (count - 1) of the sorted ones.
+  [[nodiscard]] Seconds quantile(double q) const;
 
  private:
   std::vector<Seconds> times_;  ///< ascending
@@ -27,5 +30,10 @@ class RoutingDraws {
 [[nodiscard]] bool is_hashed(const topologies::ClusterSpec& cluster);
 /// The scenario with another seed for the hash of every network.
 [[nodiscard]] scenario::Scenario with_routing_seed(scenario::Scenario scenario, std::uint64_t further);
+
+/// Whether a step's documents are drawn.
+[[nodiscard]] bool draws_documents(const scenario::Scenario& scenario);
+/// The scenario with the documents of another step.
+[[nodiscard]] scenario::Scenario with_other_documents(scenario::Scenario scenario, std::uint64_t further);
 
 }  // namespace lockstep

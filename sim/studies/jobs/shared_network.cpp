@@ -1,0 +1,174 @@
+#include "sim/studies/jobs/shared_network.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "sim/core/errors.hpp"
+
+namespace lockstep::jobs {
+namespace {
+
+using topologies::HostId;
+
+const topologies::GivenNetwork* network_of(const scenario::Scenario& scenario) {
+  return std::get_if<topologies::GivenNetwork>(&scenario.cluster.fabric.kind);
+}
+
+std::vector<HostId> hosts_of(const scenario::Scenario& scenario) {
+  const auto& given = *network_of(scenario);
+  if (!given.hosts.empty()) return given.hosts;
+  std::vector<HostId> first(position_of(scenario.cluster.units));
+  std::iota(first.begin(), first.end(), 0);
+  return first;
+}
+
+auto ends_of(const topologies::Cable& cable) {
+  const auto place = [](const topologies::CableEnd& end) {
+    const auto* adapter = std::get_if<topologies::AdapterEnd>(&end);
+    return adapter != nullptr ? std::tuple(0, adapter->host, adapter->adapter)
+                              : std::tuple(1, std::get<topologies::SwitchEnd>(end).network_switch, 0);
+  };
+  return std::tuple(place(cable.from), place(cable.to), cable.count, cable.rate, cable.latency);
+}
+
+bool same(const topologies::NetworkGraph& one, const topologies::NetworkGraph& other) {
+  const auto equal = [](const auto& a, const auto& b, auto alike) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), alike);
+  };
+  return equal(one.hosts, other.hosts,
+               [](const auto& a, const auto& b) { return a.name == b.name && a.adapters == b.adapters; }) &&
+         equal(one.switches, other.switches, [](const auto& a, const auto& b) { return a.name == b.name; }) &&
+         equal(one.cables, other.cables, [](const auto& a, const auto& b) { return ends_of(a) == ends_of(b); });
+}
+
+/// All hosts, those of a leaf together, leaves and hosts as the file lists them.
+std::vector<HostId> leaf_by_leaf(const topologies::NetworkGraph& graph, std::vector<HostId> hosts) {
+  Indexed<HostId, topologies::SwitchId> leaf(graph.hosts.size(), graph.switches.next_id());
+  for (const auto& cable : graph.cables) {
+    for (const auto& [end, other] : {std::pair{&cable.from, &cable.to}, {&cable.to, &cable.from}}) {
+      const auto* adapter = std::get_if<topologies::AdapterEnd>(end);
+      const auto* leads_to = std::get_if<topologies::SwitchEnd>(other);
+      if (adapter != nullptr && leads_to != nullptr)
+        leaf[adapter->host] = std::min(leaf[adapter->host], leads_to->network_switch);
+    }
+  }
+  std::sort(hosts.begin(), hosts.end(),
+            [&](HostId a, HostId b) { return std::pair(leaf[a], a) < std::pair(leaf[b], b); });
+  return hosts;
+}
+
+}  // namespace
+
+void check_one_network(const std::vector<Job>& jobs) {
+  Problems problems;
+  std::map<HostId, const scenario::Scenario*> taken;
+  const scenario::Scenario* first = nullptr;
+  for (const auto& job : jobs) {
+    const auto& scenario = job.scenario;
+    const auto wrong = [&](const std::string& key, const std::string& what, const std::string& expected) {
+      problems.add({scenario.where(key), key, what, expected});
+    };
+    const auto* network = network_of(scenario);
+    if (network == nullptr) {
+      wrong("cluster.graph", "missing: jobs meet on the network of a file",
+            "cluster.graph, the same for all jobs, and cluster.placement with the hosts of this one");
+      continue;
+    }
+    if (first == nullptr) first = &scenario;
+    if (!same(*network->graph, *network_of(*first)->graph)) {
+      wrong("cluster.graph", "is another network than that of " + first->name, "one network for all jobs");
+      continue;
+    }
+    if (scenario.cluster.fabric.routing != first->cluster.fabric.routing)
+      wrong("cluster.routing", "is another than that of " + first->name, "one routing for all jobs");
+    std::string both;
+    for (const auto host : hosts_of(scenario)) {
+      const auto [holder, is_new] = taken.try_emplace(host, &scenario);
+      if (!is_new && both.empty())
+        both = "host " + network->graph->hosts[host].name + " is also one of " + holder->second->name;
+    }
+    if (!both.empty()) wrong("cluster.placement", both, "hosts that no other job has");
+  }
+  problems.throw_if_any();
+}
+
+std::vector<scenario::Scenario> with_hosts(const std::vector<Job>& jobs, HostShares shares) {
+  std::vector<scenario::Scenario> scenarios;
+  for (const auto& job : jobs) scenarios.push_back(job.scenario);
+  if (shares == HostShares::as_given) return scenarios;
+  std::vector<HostId> all;
+  std::vector<std::size_t> wanted;
+  for (const auto& scenario : scenarios) {
+    const auto own = hosts_of(scenario);
+    all.insert(all.end(), own.begin(), own.end());
+    wanted.push_back(own.size());
+  }
+  all = leaf_by_leaf(*network_of(scenarios.front())->graph, std::move(all));
+  std::vector<std::vector<HostId>> chosen(jobs.size());
+  for (const auto host : all) {
+    // Interleaved: to the job that has had the smallest part of its hosts; packed: to the first that is not complete.
+    std::size_t to = jobs.size();
+    for (std::size_t job = 0; job < jobs.size(); ++job) {
+      if (chosen[job].size() == wanted[job]) continue;
+      if (to == jobs.size()) {
+        to = job;
+      } else if (shares == HostShares::interleaved &&
+                 chosen[job].size() * wanted[to] < chosen[to].size() * wanted[job]) {
+        to = job;
+      }
+    }
+    chosen[to].push_back(host);
+  }
+  for (std::size_t job = 0; job < jobs.size(); ++job) {
+    auto& given = std::get<topologies::GivenNetwork>(scenarios[job].cluster.fabric.kind);
+    given.hosts = std::move(chosen[job]);
+    given.choice = std::string(name(shares));
+  }
+  return scenarios;
+}
+
+CommonLinks common_links(const std::vector<const topologies::Cluster*>& clusters,
+                         const std::vector<const scenario::Scenario*>& scenarios,
+                         const std::vector<const Indexed<topologies::LinkId, BytesPerSecond>*>& rates) {
+  CommonLinks common;
+  std::map<std::tuple<std::string, std::string, int>, topologies::LinkId> between_switches;
+  Problems problems;
+  for (std::size_t job = 0; job < clusters.size(); ++job) {
+    const auto& cluster = *clusters[job];
+    std::map<std::pair<topologies::NodeId, topologies::NodeId>, int> parallel;
+    auto& numbers = common.of_job.emplace_back();
+    bool differs = false;
+    for (topologies::LinkId id = 0; id < cluster.links(); ++id) {
+      const auto& link = cluster.link(id);
+      const auto& from = cluster.node(link.from);
+      const auto& to = cluster.node(link.to);
+      const auto rate = (*rates[job])[id];
+      const auto next = common.rates.next_id();
+      auto number = next;
+      const bool inside = link.kind == topologies::LinkKind::network &&
+                          from.kind == topologies::NodeKind::network_switch &&
+                          to.kind == topologies::NodeKind::network_switch;
+      if (inside) {
+        const int which = parallel[{link.from, link.to}]++;
+        number = between_switches.try_emplace({from.name, to.name, which}, next).first->second;
+      }
+      if (number == next) {
+        common.rates.push_back(rate);
+        common.names.push_back(cluster.link_name(id));
+      } else if (common.rates[number] != rate && !differs) {
+        differs = true;
+        const auto& scenario = *scenarios[job];
+        problems.add({scenario.where("cluster"), "cluster",
+                      "gives " + cluster.link_name(id) + " another rate than the jobs before it do",
+                      "the same fabric, background load and perturbations of switches in all jobs"});
+      }
+      numbers.push_back(number);
+    }
+  }
+  problems.throw_if_any();
+  return common;
+}
+
+}  // namespace lockstep::jobs

@@ -1,0 +1,61 @@
+// lockstep jobs: text, JSON and page of several jobs on one network, and what it refuses.
+#include <gmock/gmock.h>
+
+#include "tests/cli/program_run.hpp"
+
+namespace lockstep::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+class Jobs : public CommandLine {
+ protected:
+  /// A job on hosts of the network of two leaves.
+  std::string job(const std::string& name, const std::string& hosts) {
+    write(name, "format: 1\nmodel: {type: two-matmul, layers: 2, d_model: 4096, d_ff: 8192}\ncluster: {graph: '" +
+                    std::string(LOCKSTEP_SCENARIOS) +
+                    "/../networks/two_leaves.csv', node: {like: dgx-h100, chips: 1}, placement: {hosts: '" + hosts +
+                    "'}}\nparallel: {data: 2}\nbatch: {sequences: 8, sequence_length: 16}\n");
+    return name;
+  }
+  void refused(const Words& arguments, const std::string& place, const std::string& text) {
+    const auto result = run(arguments);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.output, "");
+    EXPECT_THAT(result.errors, AllOf(HasSubstr(place), HasSubstr(text)));
+  }
+};
+
+TEST_F(Jobs, SaysHowMuchJobsSlowEachOtherDown) {
+  const Words both{"jobs",  job("west.yaml", "gpu1,gpu3"), job("east.yaml", "gpu2,gpu4"), "--hosts", "given", "--hosts",
+                   "packed"};
+  EXPECT_THAT(good(both),
+              AllOf(HasSubstr("step together"), HasSubstr("no link between switches carries more than one job"),
+                    HasSubstr("shortest steps, all jobs together: hosts packed")));
+  const auto result = json(both);
+  ASSERT_EQ(result["runs"].size(), 2u);
+  EXPECT_EQ(result["runs"][0]["hosts"], "as given");
+  EXPECT_EQ(result["runs"][0]["jobs"][0]["scenario"], "west");
+  EXPECT_NEAR(result["runs"][1]["jobs"][0]["slowdown"].get<double>(), 0, 1e-9);
+  EXPECT_TRUE(result["runs"][1]["shared_links"].empty());
+  auto with_out = both;
+  with_out.insert(with_out.end(), {"--out", "out"});
+  (void)good(with_out);
+  EXPECT_EQ(files_in("out"), with_page({"jobs.json", "report.html"}));
+  EXPECT_EQ(json_file("out/jobs.json"), result);
+}
+
+TEST_F(Jobs, RefusesInOneLineEach) {
+  const auto west = job("west.yaml", "gpu1,gpu3"), east = job("east.yaml", "gpu2,gpu4");
+  refused({"jobs", west}, "scenarios", "there are 1; expected 2 to 16 scenarios");
+  refused({"jobs", west, east, "--start", "1 s"}, "--start", "has 1 times; expected one for each scenario");
+  refused({"jobs", west, east, "--start", "0 s", "--start", "soon"}, "--start", "'soon'");
+  refused({"jobs", west, east, "--hosts", "scattered"}, "--hosts", "expected given, packed or interleaved");
+  refused({"jobs", west, job("both.yaml", "gpu3,gpu4")}, "both.yaml:3:", "host gpu3 is also one of west");
+  refused({"jobs", west, small}, "small.yaml", "jobs meet on the network of a file");
+}
+
+}  // namespace
+}  // namespace lockstep::test

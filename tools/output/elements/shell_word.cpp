@@ -1,0 +1,15 @@
+#include "tools/output/elements/shell_word.hpp"
+
+#include <string_view>
+
+namespace lockstep::output {
+
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";
+  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+}  // namespace lockstep::output

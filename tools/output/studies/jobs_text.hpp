@@ -1,0 +1,15 @@
+#pragma once
+/// Several jobs on one network, as text and JSON.
+#include <string>
+#include <vector>
+
+#include "sim/studies/jobs/job_study.hpp"
+
+namespace lockstep::output {
+
+[[nodiscard]] std::string jobs_text(const std::vector<jobs::SharedRun>& runs);
+[[nodiscard]] std::string jobs_json(const std::vector<jobs::SharedRun>& runs);
+/// "leaf1>spine1 and 3 alike"
+[[nodiscard]] std::string name_of(const jobs::SharedLink& link);
+
+}  // namespace lockstep::output
