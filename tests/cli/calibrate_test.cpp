@@ -8,6 +8,7 @@
 namespace lockstep::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 class Calibrate : public CommandLine {
@@ -69,7 +70,8 @@ TEST_F(Calibrate, WhatItWritesCanBeUsed) {
   EXPECT_GT(own / catalog, 1.2);
 }
 
-// Steps of compute alone that take a quarter longer than the catalog's chip: its clock goes down to four fifths.
+// Steps of compute alone that take a quarter longer than the catalog's chip. Two steps are not believed whole: the
+// clock goes down by the part of log 1.25 that measured steps say is a machine's, and the written chip counts them.
 TEST_F(Calibrate, StepsGiveTheClock) {
   std::string rows;
   double catalog = 0;
@@ -85,12 +87,48 @@ TEST_F(Calibrate, StepsGiveTheClock) {
   write("steps.csv", "model,cluster,fsdp,sequences,sequence_length,measured_step_s,source\n" + rows);
   const auto made = json({"calibrate", "steps.csv", "--chip", "tpu-v5p"});
   EXPECT_NEAR(made["rms_before"], std::log(1.25), 1e-3);
-  EXPECT_LT(made["rms_after"], 0.01);
+  EXPECT_LT(made["rms_after"], 0.6 * made["rms_before"].get<double>());
+  EXPECT_GT(made["rms_after"], 0.01);
   for (const auto& parameter : made["parameters"]) {
     if (parameter["name"] == "sustained")
       catalog = parameter["after"].get<double>() / parameter["before"].get<double>();
   }
-  EXPECT_NEAR(catalog, 0.8, 0.04);
+  EXPECT_LT(catalog, 0.92);
+  EXPECT_GT(catalog, 0.79);
+  EXPECT_THAT(made["yaml"].get<std::string>(), HasSubstr("own_steps: 2\n"));
+}
+
+// Products of one's own without steps: what the clock of whole steps was fitted with is another machine's. With steps
+// beside them there is one block, and the shapes of these steps that no product has are said.
+TEST_F(Calibrate, SeveralKindsTogetherAndWhatIsNotKnown) {
+  write(
+      "products.csv",
+      "chip,precision,m,n,k,tflops\nh100,bf16,8192,8192,8192,500\nh100,bf16,16384,16384,16384,510\nb200,bf16,8192,8192,"
+      "8192,900\n");
+  const auto alone = json({"calibrate", "products.csv", "--chip", "h100"});
+  ASSERT_EQ(alone["rows"].size(), 2U);
+  EXPECT_THAT(alone["warnings"].dump(), HasSubstr("1 rows of other chips are left out"));
+  EXPECT_THAT(alone["warnings"].dump(), HasSubstr("were fitted to whole steps of other machines, where `matrix` was"));
+  for (const auto& parameter : alone["parameters"]) {
+    if (parameter["name"] == "memory") {
+      EXPECT_EQ(parameter["kept_because"], "no copy was measured");
+      EXPECT_EQ(parameter["after"], parameter["before"]);
+    }
+  }
+  write("steps.csv",
+        "model,cluster,fsdp,sequences,sequence_length,measured_step_s,source\nllama-3-8b,h100:1,8,8,8192,1.4,made\n");
+  write("collectives.csv", "collective,ranks,nodes,bytes,seconds\nall_reduce,8,1,1073741824,4.5e-3\n");
+  const auto made = json({"calibrate", "products.csv", "steps.csv", "collectives.csv", "--node", "dgx-h100"});
+  EXPECT_EQ(made["rows"].size(), 4U);
+  EXPECT_THAT(made["title"].get<std::string>(),
+              AllOf(HasSubstr("kernels of h100, 2 measured"), HasSubstr("collectives of dgx-h100, 1 measured"),
+                    HasSubstr("steps on h100, 1 measured")));
+  EXPECT_THAT(made["warnings"].dump(), HasSubstr("shapes of products"));
+  EXPECT_THAT(made["yaml"].get<std::string>(),
+              AllOf(testing::StartsWith("node:\n  like: dgx-h100\n  chip:\n    like: h100\n    kernels:\n"),
+                    HasSubstr("      own_steps: 1\n"), HasSubstr("\n  scale_up: {")));
+  write("other.csv", "chip,precision,m,n,k,tflops\nb200,bf16,8192,8192,8192,500\n");
+  EXPECT_THAT(run({"calibrate", "other.csv", "--chip", "h100"}).errors, HasSubstr("chip: has no product of h100"));
 }
 
 TEST_F(Calibrate, MistakesAreTheUsers) {

@@ -1,6 +1,8 @@
 // lockstep validate.
 #include <gmock/gmock.h>
 
+#include <sstream>
+
 #include "tests/cli/program_run.hpp"
 
 namespace lockstep::test {
@@ -133,6 +135,56 @@ TEST_F(Validate, LeavingOutNeedsAFit) {
   const auto made = run({"validate", "own.csv", "--leave-one-out", "--model-of-time", "ideal"});
   EXPECT_EQ(made.exit_code, 2);
   EXPECT_THAT(made.errors, HasSubstr("--model-of-time calibrated"));
+}
+
+TEST_F(Validate, StudiesNeedTheirModelOfTime) {
+  write("own.csv", own);
+  for (const std::vector<std::string>& study : {std::vector<std::string>{"--ablation"}, {"--own-steps", "3"}}) {
+    std::vector<std::string> arguments{"validate", "own.csv", "--model-of-time", "ideal"};
+    arguments.insert(arguments.end(), study.begin(), study.end());
+    const auto made = run(arguments);
+    EXPECT_EQ(made.exit_code, 2);
+    EXPECT_THAT(made.errors, HasSubstr(study.front() + ": "));
+  }
+}
+
+// Small products fill the matrix unit badly, so without that steps are shorter, and all rows have it; the clock of a
+// v5p is that of its benchmark, and one chip has no other pod.
+TEST_F(Validate, WithoutOneEffect) {
+  write("own.csv", own);
+  const auto text = good({"validate", "own.csv", "--ablation"});
+  EXPECT_THAT(text, HasSubstr("tiles, waves and depth of products"));
+  EXPECT_THAT(text, Not(HasSubstr("the clock of whole steps")));
+  EXPECT_THAT(text, Not(HasSubstr("hosts between pods")));
+}
+
+// Six steps of one machine that all take 1.3 times what is predicted: of two that are given a part is believed, and the
+// others are nearer to their predictions by that part.
+TEST_F(Validate, StepsOfOnesOwn) {
+  const std::string header = "model,cluster,fsdp,sequences,sequence_length,measured_step_s,source\n";
+  std::string rows;
+  for (const int sequences : {64, 128, 192, 256, 320, 384})
+    rows += "llama-3-8b,tpu-v5p:4x4x4,64," + std::to_string(sequences) + ",8192,1,made\n";
+  write("own.csv", header + rows);
+  rows.clear();
+  const auto predicted = json({"validate", "own.csv", "--engine", "reference"});
+  for (const auto& row : predicted["rows"])
+    rows += "llama-3-8b,tpu-v5p:4x4x4,64," + std::to_string(64 * row["row"].get<int>()) + ",8192," +
+            std::to_string(1.3 * row["predicted_s"].get<double>()) + ",made\n";
+  write("own.csv", header + rows);
+  const auto text = good({"validate", "own.csv", "--own-steps", "2"});
+  const auto at = text.find("own, tpu-v5p");
+  ASSERT_NE(at, std::string::npos) << text;
+  std::istringstream line(text.substr(at + std::string("own, tpu-v5p").size()));
+  int given = 0, others = 0;
+  double before = 0, after = 0;
+  std::string percent;
+  line >> given >> others >> before >> percent >> after;
+  EXPECT_EQ(given, 2);
+  EXPECT_EQ(others, 4);
+  EXPECT_NEAR(before, 100 * (1 - 1 / 1.3), 0.1);
+  EXPECT_LT(after, 0.7 * before);
+  EXPECT_GT(after, 0);
 }
 
 // The residuals of one set of runs are what the band of a step like them is made of.

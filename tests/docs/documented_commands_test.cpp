@@ -41,6 +41,7 @@ const std::map<std::string, std::string> stand_ins{
     {"configs/meta-llama/Meta-Llama-3-70B/config.json", "tests/data/hf_configs/meta-llama__Meta-Llama-3-70B.json"},
     {"kernels.csv", "tests/fuzz/seeds/measured_csv/kernels.csv"},
     {"my_steps.csv", "tests/docs/my_steps.csv"},
+    {"products.csv", "tests/docs/products.csv"},
     {"all_reduce_1node.log", "tests/fuzz/seeds/nccl_log/all_reduce.log"},
     {"all_reduce_2nodes.log", "tests/fuzz/seeds/nccl_log/all_reduce.log"},
     {"all_gather_2nodes.log", "tests/fuzz/seeds/nccl_log/older.log"},

@@ -23,9 +23,10 @@ namespace {
 
 struct ValidateArguments {
   std::vector<std::string> tables;
-  std::string data, json, model_of_time = "calibrated", engine = "automatic", plot, scenarios, page, errors, out;
+  std::string data, json, model_of_time = "calibrated", engine = "max_min", plot, scenarios, page, errors, out;
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  bool families = false, leave_one_out = false;
+  int own_steps = 0;
+  bool families = false, leave_one_out = false, ablation = false;
 };
 
 const std::vector<std::string> models_of_time{"ideal", "roofline", "calibrated"};
@@ -56,39 +57,56 @@ std::vector<validation::ValidatedRun> validate_tables(const std::vector<Measured
   return runs;
 }
 
-/// Uses only a number of steps of each table, evenly spaced and without contention, since each is simulated three times
-/// more.
-std::vector<validation::LeftOut> left_out_of(const std::vector<MeasuredTable>& tables,
-                                             validation::ValidateOptions options, spdlog::logger& log) {
-  constexpr std::size_t most = 6;
-  std::vector<validation::RunTable> samples;
-  for (const auto& table : tables) {
-    auto sample = table.steps;
-    sample.runs.clear();
-    std::vector<const validation::MeasuredRun*> timed;
-    for (const auto& run : table.steps.runs) {
-      if (run.time && run.skipped_because.empty()) timed.push_back(&run);
-    }
-    const auto chosen = std::min(most, timed.size());
-    for (std::size_t i = 0; i < chosen; ++i) sample.runs.push_back(*timed[i * timed.size() / chosen]);
-    samples.push_back(std::move(sample));
-  }
+/// Options of the studies that simulate a number of steps of each table again and again: without contention.
+validation::ValidateOptions study_options(validation::ValidateOptions options) {
   options.model_of_time = "calibrated";
   options.engine = engine::EngineKind::reference;
-  options.responses = true;
-  return leave_one_out(validate(samples, options, log));
+  return options;
+}
+
+std::vector<validation::RunTable> samples_of(const std::vector<MeasuredTable>& tables, std::size_t most) {
+  std::vector<validation::RunTable> samples;
+  for (const auto& table : tables) samples.push_back(sample_of(table.steps, most));
+  return samples;
+}
+
+std::vector<validation::LeftOut> left_out_of(const std::vector<MeasuredTable>& tables,
+                                             const validation::ValidateOptions& options, spdlog::logger& log) {
+  constexpr std::size_t most = 6;
+  auto study = study_options(options);
+  study.responses = true;
+  return leave_one_out(validate(samples_of(tables, most), study, log));
+}
+
+std::vector<validation::Ablated> ablation_of(const std::vector<MeasuredTable>& tables,
+                                             const validation::ValidateOptions& options, spdlog::logger& log) {
+  constexpr std::size_t most = 6;
+  return validation::ablate(samples_of(tables, most), study_options(options), log);
+}
+
+std::vector<calibration::OwnSteps> own_steps_of(const std::vector<MeasuredTable>& tables,
+                                                const validation::ValidateOptions& options, int given,
+                                                spdlog::logger& log) {
+  constexpr std::size_t most = 8;
+  std::vector<validation::RunTable> steps;
+  for (const auto& table : tables) steps.push_back(table.steps);
+  return calibration::own_steps_study(steps, static_cast<std::size_t>(given), most, study_options(options), log);
 }
 
 /// The page; its first model's runs.
-std::vector<validation::ValidatedRun> update_page(const std::string& file, const std::vector<MeasuredTable>& tables,
+std::vector<validation::ValidatedRun> update_page(const ValidateArguments& arguments,
+                                                  const std::vector<MeasuredTable>& tables,
                                                   validation::ValidateOptions options, spdlog::logger& log) {
+  const auto& file = arguments.page;
   std::ifstream in(file, std::ios::binary);
   const std::string page(std::istreambuf_iterator<char>(in), {});
   (void)output::with_generated_part(page, "", file);
   options.model_of_time = "calibrated";
   auto runs = validate_tables(tables, options, log);
-  output::write_file(
-      file, output::with_generated_part(page, output::validation_page(runs, left_out_of(tables, options, log)), file));
+  output::ValidationStudies studies{left_out_of(tables, options, log), {}, {}};
+  if (arguments.ablation) studies.ablation = ablation_of(tables, options, log);
+  if (arguments.own_steps > 0) studies.own_steps = own_steps_of(tables, options, arguments.own_steps, log);
+  output::write_file(file, output::with_generated_part(page, output::validation_page(runs, studies), file));
   return runs;
 }
 
@@ -105,13 +123,17 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
     tables.push_back(read_measured_table(file, problems));
   problems.throw_if_any();
   if (!arguments.scenarios.empty()) return write_scenarios(tables, arguments.scenarios);
-  if (arguments.leave_one_out && arguments.model_of_time != "calibrated")
-    refuse_option("--leave-one-out", "there is nothing to fit", "--model-of-time calibrated");
+  if (arguments.model_of_time != "calibrated") {
+    if (arguments.leave_one_out)
+      refuse_option("--leave-one-out", "there is nothing to fit", "--model-of-time calibrated");
+    if (arguments.own_steps > 0) refuse_option("--own-steps", "there is nothing to fit", "--model-of-time calibrated");
+    if (arguments.ablation) refuse_option("--ablation", "there are no effects", "--model-of-time calibrated");
+  }
   validation::ValidateOptions options{arguments.model_of_time, arguments.jobs, engine::engine_named(arguments.engine),
                                       progress_line()};
   const bool page = !arguments.page.empty();
   const auto model = page ? "calibrated" : arguments.model_of_time;
-  const auto runs = page ? update_page(arguments.page, tables, options, log) : validate_tables(tables, options, log);
+  const auto runs = page ? update_page(arguments, tables, options, log) : validate_tables(tables, options, log);
   const auto json = output::validation_json(runs, model);
   output::Answer answer;
   if (page) answer.add(arguments.page);
@@ -131,6 +153,10 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
         arguments.json == "-" ? json : output::validation_text(runs, arguments.families || !arguments.tables.empty());
   if (arguments.leave_one_out && arguments.json != "-")
     text += "\n" + output::leave_one_out_text(left_out_of(tables, options, log));
+  if (!page && arguments.ablation && arguments.json != "-")
+    text += "\n" + output::ablation_text(ablation_of(tables, options, log));
+  if (!page && arguments.own_steps > 0 && arguments.json != "-")
+    text += "\n" + output::own_steps_text(own_steps_of(tables, options, arguments.own_steps, log));
   if (options.progress) options.progress("done", 1);
   if (arguments.json == "-") return output::print(text);
   answer.print(text + left_out);
@@ -158,6 +184,13 @@ void add_validate(CommandLine& line, spdlog::logger& log) {
                  "write every row as a scenario file into a folder, and simulate nothing");
   command.flag("--leave-one-out", arguments->leave_one_out,
                "also print the errors of each table with its chip's scales fitted on the other tables");
+  command.flag("--ablation", arguments->ablation,
+               "also print the errors of each table without each effect of the model (of 6 rows of each)");
+  command
+      .option("--own-steps", arguments->own_steps,
+              "also take so many steps of each table and chip as a user's own: errors and bands of others before "
+              "and after")
+      .between(1, 100);
   command.option("--errors", arguments->errors,
                  "write the mean error of every family as CSV, such as topologies/catalog/validated.csv, from which "
                  "`run` says how accurate a step is");

@@ -1,9 +1,12 @@
 #include "topologies/chips/chip_kernels.hpp"
 
+#include "topologies/chips/own_steps.hpp"
+
 namespace lockstep::topologies {
 namespace {
 
 constexpr double least_share = 0.01;
+constexpr std::int64_t most_own_steps = 1'000'000;
 
 /// A key that must be there, unless another chip's kernels hold where the view is silent.
 struct Keys {
@@ -101,6 +104,8 @@ ChipKernels read_chip_kernels(const YamlView& view, const ChipKernels* base) {
     read_attention(attention, base != nullptr, kernels);
   read_communication(view["communication"], kernels);
   for (const auto& source : view["sources"].items()) kernels.sources.push_back(source.text());
+  if (const auto steps = view["own_steps"]; steps.exists())
+    set_own_steps(kernels, static_cast<int>(steps.integer(0, most_own_steps)));
   view.refuse_unknown_keys();
   return kernels;
 }

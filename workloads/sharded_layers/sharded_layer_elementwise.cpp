@@ -18,6 +18,14 @@ bool function_of_mlp(const BlockOp& op) {
   return op.part == OpPart::mlp_activation || op.part == OpPart::expert_activation;
 }
 
+/// What a loss moves that is not one kernel, in addition: each array that it holds is written once and read twice, or
+/// read once and written twice, since logits in fp32, their exponentials and their gradient replace each other.
+Bytes unfused_loss(Bytes held_for_a_logit, std::int64_t logits) {
+  constexpr Bytes one_kernel_holds{4};
+  constexpr std::int64_t passes = 3;
+  return held_for_a_logit > one_kernel_holds ? held_for_a_logit * (passes * logits) : Bytes(0);
+}
+
 }  // namespace
 
 /// The output's sharding: that of the first input as it crosses or, if inputs of several shapes are joined, that of the
@@ -40,7 +48,7 @@ ShardedTensor BlockDerivation::local_input(const BlockOp& op, const std::string&
   return result;
 }
 
-/// The loss is one kernel everywhere.
+/// Eager frameworks say nothing of the loss, which has a setting of its own.
 Bytes BlockDerivation::unfused(const BlockOp& op, Bytes moved) const {
   return op.kind == BlockOp::Kind::loss
              ? moved
@@ -65,6 +73,7 @@ void BlockDerivation::forward_elementwise(const BlockOp& op) {
     weight(op.weight, wanted, settle(plan_.weights.at(op.weight), wanted, sizes_, policy_.weight_element), reads);
   }
   if (op.rows_by_index) moved += bytes(local);
+  if (op.kind == BlockOp::Kind::loss) moved += unfused_loss(policy_.loss_element, sizes_.local_elements(local));
   const auto result = op.output.empty() ? gradient_of(local) : local;
   const int step = pass().compute(op.name, detail + " -> " + result.to_string(), std::move(reads), Flops(0),
                                   unfused(op, moved), bytes(local));

@@ -1,11 +1,13 @@
 #include "sim/studies/calibration/calibrate_chip.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <set>
 
 #include "sim/cost/kernel_time.hpp"
 #include "sim/studies/calibration/yaml_number.hpp"
+#include "topologies/chips/own_steps.hpp"
 
 namespace lockstep::calibration {
 namespace {
@@ -19,10 +21,13 @@ struct Place {
 std::vector<Place> places_of(const topologies::Chip& chip, const std::vector<MeasuredKernel>& kernels) {
   std::vector<Place> places;
   const auto add = [&](const char* key, double low, double high,
-                       const std::function<double&(topologies::ChipKernels&)>& in) {
+                       const std::function<double&(topologies::ChipKernels&)>& in, const std::string& fixed = "") {
     auto values = *chip.kernels;
-    places.push_back({{key, in(values), low, high}, in});
+    places.push_back({{key, in(values), low, high, 0, fixed}, in});
   };
+  const bool copies = std::any_of(kernels.begin(), kernels.end(), [](const MeasuredKernel& measured) {
+    return measured.kernel.work == workloads::ComputeWork::memory;
+  });
   std::set<topologies::Precision> precisions;
   for (const auto& kernel : kernels) {
     if (kernel.kernel.work != workloads::ComputeWork::memory) precisions.insert(kernel.precision);
@@ -33,7 +38,10 @@ std::vector<Place> places_of(const topologies::Chip& chip, const std::vector<Mea
       return k.matrix.try_emplace(precision, 0.8).first->second;
     });
   }
-  add("memory", 0.02, 1, [](topologies::ChipKernels& k) -> double& { return k.memory; });
+  // Short products wait for memory too, but they cannot tell it from their gap, their depth and their staging.
+  add(
+      "memory", 0.02, 1, [](topologies::ChipKernels& k) -> double& { return k.memory; },
+      copies ? "" : "no copy was measured");
   if (chip.kernels->units > 0)
     add("waves.tile_edge", 0, 128, [](topologies::ChipKernels& k) -> double& { return k.tile_edge; });
   add("depth", 0, 2048, [](topologies::ChipKernels& k) -> double& { return k.depth; });
@@ -109,6 +117,7 @@ std::string kernels_yaml(const topologies::ChipKernels& kernels, const std::stri
   text += kernels.units > 0 ? "  waves: {units: " + std::to_string(kernels.units) +
                                   ", tile_edge: " + yaml_number(kernels.tile_edge) + "}\n"
                             : "  systolic: " + std::to_string(kernels.systolic) + "\n";
+  if (const int steps = own_steps(kernels); steps > 0) text += "  own_steps: " + std::to_string(steps) + "\n";
   text += "  depth: " + yaml_number(kernels.depth) +
           "\n  staging: " + yaml_number(static_cast<double>(kernels.staging.value()) / 1e6) + " MB\n";
   text += "  gap: " + yaml_number(kernels.gap.value() * 1e6) +

@@ -150,6 +150,15 @@ NetworkCalibration calibrate_network(const NodeNetwork& network, const std::vect
   return calibration;
 }
 
+void set_network(const NodeNetwork& network, topologies::ClusterSpec& cluster) {
+  auto* node = std::get_if<topologies::NodeSpec>(&cluster.unit);
+  if (node == nullptr || node->protocols.size() != network.node.protocols.size()) return;
+  node->scale_up_efficiency = network.node.scale_up_efficiency;
+  node->in_network_efficiency = network.node.in_network_efficiency;
+  node->protocols = network.node.protocols;
+  if (cluster.fabric.name == network.fabric.name) cluster.fabric.efficiency = network.fabric.efficiency;
+}
+
 std::string cluster_yaml(const NetworkCalibration& calibration, const std::string& source) {
   const auto& node = calibration.network.node;
   const auto time = [](Seconds seconds) { return yaml_number(seconds.value() * 1e6) + " us"; };

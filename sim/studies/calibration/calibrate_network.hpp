@@ -38,6 +38,9 @@ struct NetworkCalibration {
 [[nodiscard]] NetworkCalibration calibrate_network(const NodeNetwork& network,
                                                    const std::vector<TimedCollective>& timed);
 
+/// Puts the fitted rates into a cluster of such nodes; leaves others as they are.
+void set_network(const NodeNetwork& network, topologies::ClusterSpec& cluster);
+
 /// The keys `node` and, if runs had more than one node, `fabric` of a scenario's cluster, as YAML.
 [[nodiscard]] std::string cluster_yaml(const NetworkCalibration& calibration, const std::string& source);
 

@@ -19,21 +19,46 @@ double from_unit(const FitParameter& parameter, double unit) {
 
 class Fitting {
  public:
-  Fitting(const std::vector<FitParameter>& parameters,
-          const std::function<std::vector<double>(const std::vector<double>&)>& errors)
-      : parameters_(parameters), errors_(errors) {
+  Fitting(const std::vector<FitParameter>& parameters, const FitErrors& errors)
+      : parameters_(parameters), errors_(errors), kept_(parameters.size()) {
     for (const auto& parameter : parameters)
-      values_.push_back(std::clamp(parameter.value, parameter.low, parameter.high));
+      values_.push_back(parameter.fixed_because.empty() ? std::clamp(parameter.value, parameter.low, parameter.high)
+                                                        : parameter.value);
+    start_ = values_;
     before_ = at(values_);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (matters(i)) free_.push_back(i);
+      kept_[i] = parameters[i].fixed_because;
+      if (kept_[i].empty() && !matters(i)) kept_[i] = "no row depends on it";
+      if (kept_[i].empty()) free_.push_back(i);
     }
   }
 
-  /// Again from what was found, as long as it helps: looking over whole ranges leads off ridges that a run ends on.
+  /// Fits; what the measurements hardly determine is put back, and what is left is fitted again from the start.
   void run(int most) {
+    for (bool again = true; again && !free_.empty();) {
+      descend_from_here(most);
+      again = put_back_undetermined();
+    }
+  }
+
+  [[nodiscard]] Fit result() const {
+    Fit fit{{}, before_, at(values_)};
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const auto& parameter = parameters_[i];
+      const bool kept = !kept_[i].empty();
+      const double unit = kept ? 0.5 : to_unit(parameter, values_[i]);
+      fit.parameters.push_back({parameter.name, parameter.value, values_[i], kept ? 0 : determined(i, fit.after),
+                                kept_[i], !kept && (unit < 1e-4 || unit > 1 - 1e-4)});
+    }
+    return fit;
+  }
+
+ private:
+  /// Again from what was found, as long as it helps: looking over whole ranges leads off ridges that a run ends on.
+  void descend_from_here(int most) {
     constexpr int rounds = 6;
     constexpr double helps = 0.98;
+    spent_ = 0;
     for (int round = 0; round < rounds && !free_.empty() && spent_ < most; ++round) {
       const double before = at(values_);
       scan(most);
@@ -42,19 +67,22 @@ class Fitting {
     }
   }
 
-  [[nodiscard]] Fit result() const {
-    Fit fit{{}, before_, at(values_)};
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      const auto& parameter = parameters_[i];
-      const bool kept = std::find(free_.begin(), free_.end(), i) == free_.end();
-      const double unit = to_unit(parameter, values_[i]);
-      fit.parameters.push_back({parameter.name, parameter.value, values_[i], kept ? 0 : determined(i, fit.after), kept,
-                                !kept && (unit < 1e-4 || unit > 1 - 1e-4)});
+  bool put_back_undetermined() {
+    const double best = at(values_);
+    std::vector<std::size_t> left;
+    for (const auto i : free_) {
+      if (determined(i, best) >= hardly) {
+        left.push_back(i);
+      } else {
+        kept_[i] = "hardly determined";
+      }
     }
-    return fit;
+    const bool any = left.size() < free_.size();
+    free_ = left;
+    if (any) values_ = start_;
+    return any;
   }
 
- private:
   [[nodiscard]] double at(const std::vector<double>& values) const {
     ++spent_;
     return root_mean_square(errors_(values));
@@ -128,8 +156,9 @@ class Fitting {
   [[nodiscard]] double at_units(const std::vector<double>& units) const { return at(values_of(units)); }
 
   const std::vector<FitParameter>& parameters_;
-  const std::function<std::vector<double>(const std::vector<double>&)>& errors_;
-  std::vector<double> values_;
+  const FitErrors& errors_;
+  std::vector<std::string> kept_;  ///< why a parameter stays where it was
+  std::vector<double> values_, start_;
   std::vector<std::size_t> free_;
   double before_ = 0;
   mutable int spent_ = 0;  ///< evaluations
@@ -143,8 +172,7 @@ double root_mean_square(const std::vector<double>& errors) {
   return errors.empty() ? 0 : std::sqrt(sum / static_cast<double>(errors.size()));
 }
 
-Fit fit(const std::vector<FitParameter>& parameters,
-        const std::function<std::vector<double>(const std::vector<double>&)>& errors, int most) {
+Fit fit(const std::vector<FitParameter>& parameters, const FitErrors& errors, int most) {
   Fitting fitting(parameters, errors);
   fitting.run(most);
   return fitting.result();

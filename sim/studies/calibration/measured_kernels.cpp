@@ -41,10 +41,9 @@ void read_shape(const CsvRow& row, workloads::KernelShape& shape) {
 }
 
 /// Reads both factors and writes the product in 16 bits, or wider if they are.
-void read_product(const CsvRow& row, MeasuredKernel& measured) {
+void count_product(MeasuredKernel& measured) {
   auto& shape = measured.kernel.shape;
   measured.kernel.work = workloads::ComputeWork::product;
-  read_shape(row, shape);
   measured.kernel.flops = Flops(2 * real(shape.batch) * real(shape.m) * real(shape.n) * real(shape.k));
   const auto element = operand_bytes(measured.precision);
   const auto result = std::max(element, 2.0);
@@ -90,15 +89,15 @@ bool has_kernel_columns(const CsvTable& table) { return table.has("kernel") && t
 
 std::vector<MeasuredKernel> read_measured_kernels(const CsvTable& table) {
   std::vector<MeasuredKernel> kernels;
-  if (!table.require({"kernel", "precision", "batch", "m", "n", "k", "causal", "backward", "bytes", "seconds"}))
-    return kernels;
+  if (!table.require({"kernel", "seconds"})) return kernels;
   for (const auto& row : table.rows()) {
     MeasuredKernel measured;
     measured.where = row.where();
     const auto kind = row.text("kernel");
     if (kind != "memory") measured.precision = precision_of(row);
     if (kind == "product") {
-      read_product(row, measured);
+      read_shape(row, measured.kernel.shape);
+      count_product(measured);
     } else if (kind == "attention") {
       read_attention(row, measured);
     } else if (kind == "memory") {
@@ -114,6 +113,17 @@ std::vector<MeasuredKernel> read_measured_kernels(const CsvTable& table) {
     kernels.push_back(measured);
   }
   return kernels;
+}
+
+MeasuredKernel measured_product(const topologies::TimedProduct& product) {
+  MeasuredKernel measured;
+  const auto& [precision, batch, m, n, k] = product.shape;
+  measured.precision = precision;
+  measured.where = product.where;
+  measured.time = product.time;
+  measured.kernel.shape = {batch, m, n, k};
+  count_product(measured);
+  return measured;
 }
 
 }  // namespace lockstep::calibration

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/core/csv_table.hpp"
+#include "topologies/chips/measured_products.hpp"
 #include "topologies/chips/precision.hpp"
 #include "workloads/sharded_layers/kernel.hpp"
 
@@ -20,5 +21,7 @@ struct MeasuredKernel {
 /// Whether a table has the columns of such measurements.
 [[nodiscard]] bool has_kernel_columns(const CsvTable& table);
 [[nodiscard]] std::vector<MeasuredKernel> read_measured_kernels(const CsvTable& table);
+/// A product of a table of products (topologies::read_timed_products).
+[[nodiscard]] MeasuredKernel measured_product(const topologies::TimedProduct& product);
 
 }  // namespace lockstep::calibration

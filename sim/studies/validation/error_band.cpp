@@ -9,6 +9,9 @@
 #include <set>
 #include <utility>
 
+#include "sim/studies/validation/scatter_private.hpp"
+#include "topologies/chips/own_steps.hpp"
+
 namespace lockstep::validation {
 namespace {
 
@@ -206,17 +209,29 @@ ErrorBands::ErrorBands(std::vector<ValidatedFamily> families) : families_(std::m
   }
 }
 
-std::optional<ErrorBand> ErrorBands::of(const StepTraits& traits, std::string_view without_source) const {
-  Pool pool;
-  auto kind = PoolKind::width;
+ErrorBands::Found ErrorBands::pool_of(const StepTraits& traits, std::string_view without_source) const {
+  Found found;
   for (const auto tried : all_pool_kinds) {
-    kind = tried;
-    pool.clear();
+    found.kind = tried;
+    found.families.clear();
     for (const auto& family : families_) {
-      if (family.table != without_source && pooled(kind, family.traits, traits)) pool.push_back(&family);
+      if (family.table != without_source && pooled(tried, family.traits, traits)) found.families.push_back(&family);
     }
-    if (rows_of(pool) >= least_rows) break;
+    if (rows_of(found.families) >= least_rows) break;
   }
+  return found;
+}
+
+std::optional<Scatter> ErrorBands::scatter(const StepTraits& traits) const {
+  const auto [pool, kind] = pool_of(traits, "");
+  if (pool.empty()) return {};
+  auto scatter = scatter_of(pool);
+  scatter.pool = name_of(kind, traits);
+  return scatter;
+}
+
+std::optional<ErrorBand> ErrorBands::of(const StepTraits& traits, std::string_view without_source) const {
+  const auto [pool, kind] = pool_of(traits, without_source);
   if (pool.empty()) return {};
   ErrorBand band;
   band.kind = kind;
@@ -244,7 +259,14 @@ std::optional<ErrorBand> ErrorBands::of(const StepTraits& traits, std::string_vi
     band.widened.push_back("waits for its network for " + percents(traits.network) +
                            " of the step, measured ones up to " + percents(most_network));
   }
-  if (kind == PoolKind::any_generation) band.widened.push_back("no " + traits.generation + " was measured so");
+  const bool known = std::any_of(families_.begin(), families_.end(), [&](const ValidatedFamily& family) {
+    return family.traits.generation == traits.generation;
+  });
+  if (!known) {
+    band.widened.push_back("no step on " + traits.generation + " was ever measured");
+  } else if (kind == PoolKind::any_generation) {
+    band.widened.push_back("no " + traits.generation + " was measured so");
+  }
   if (kind == PoolKind::all) band.widened.push_back("nothing like it was measured");
   band.apart = apart_in(pool);
   band.low = std::exp(interval.low);
@@ -280,21 +302,37 @@ std::vector<ErrorBands::Coverage> ErrorBands::coverage() const {
   return made;
 }
 
+std::map<std::string, double> ErrorBands::coverage_of_tables() const {
+  std::map<std::string, double> held, rows;
+  for (const auto& family : families_) {
+    auto traits = family.traits;
+    traits.chips = 0;
+    traits.network = 0;
+    const auto without = of(traits, family.table);
+    const double each = static_cast<double>(family.rows) / static_cast<double>(family.residuals.size());
+    for (const double residual : family.residuals)
+      held[family.table] += without && without->low <= residual && residual <= without->high ? each : 0;
+    rows[family.table] += static_cast<double>(family.rows);
+  }
+  for (auto& [table, share] : held) share /= rows[table];
+  return held;
+}
+
 namespace {
 
-/// Of the last file that was asked for: widening the pools takes as long as a step of a few stages, and an explorer or
-/// a search asks for every step.
-std::shared_ptr<const ErrorBands> bands_of(const std::filesystem::path& file) {
+/// Of the last file that was asked for, by the steps of a machine's own: widening the pools takes as long as a step of
+/// a few stages, and an explorer or a search asks for every step.
+std::shared_ptr<const ErrorBands> bands_of(const std::filesystem::path& file, int own_steps) {
   static std::mutex one_at_a_time;
   static std::pair<std::filesystem::path, std::filesystem::file_time_type> known;
-  static std::shared_ptr<const ErrorBands> bands;
+  static std::map<int, std::shared_ptr<const ErrorBands>> bands;
   const std::scoped_lock lock(one_at_a_time);
   const std::pair now(file, std::filesystem::last_write_time(file));
-  if (!bands || known != now) {
-    bands = std::make_shared<const ErrorBands>(read_families(file));
-    known = now;
-  }
-  return bands;
+  if (known != now) bands.clear();
+  known = now;
+  auto& made = bands[own_steps];
+  if (!made) made = std::make_shared<const ErrorBands>(bands_after_own_steps(read_families(file), own_steps));
+  return made;
 }
 
 }  // namespace
@@ -304,7 +342,15 @@ std::optional<ErrorBand> error_band(const scenario::Scenario& scenario, double e
   if (scenario.time_model != cost::TimeModel::calibrated || scenario.replay || !std::filesystem::exists(file) ||
       scenario.cluster.chips().count() > 1)
     return std::nullopt;
-  return bands_of(file)->of(traits_of(scenario, exposed_share));
+  const auto& kernels = scenario.cluster.chip().kernels;
+  const int steps = kernels ? topologies::own_steps(*kernels) : 0;
+  const auto traits = traits_of(scenario, exposed_share);
+  auto band = bands_of(file, steps)->of(traits);
+  if (band && steps > 0) {
+    band->apart = bands_of(file, 0)->of(traits)->apart;  // of two plans of one machine, which knows itself
+    band->pool += ", each after " + std::to_string(steps) + (steps == 1 ? " step" : " steps") + " of its machine";
+  }
+  return band;
 }
 
 std::optional<ErrorBand> error_band(const scenario::Scenario& scenario, const Simulation& simulation) {

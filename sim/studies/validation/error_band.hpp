@@ -17,6 +17,7 @@
 /// "Distribution-free prediction sets for two-layer hierarchical models", 2022).
 #include <array>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +52,17 @@ enum class PoolKind { width, method, any_generation, all };
 inline constexpr PoolKind all_pool_kinds[] = {PoolKind::width, PoolKind::method, PoolKind::any_generation,
                                               PoolKind::all};
 
+/// How measured steps of a pool lie about their predictions, as standard deviations of log(measured / predicted).
+struct Scatter {
+  double machine = 0;  ///< of a machine's steps together, one source and chip being a machine
+  double step = 0;     ///< of a step about the others of its machine
+  std::string pool;
+  std::size_t machines = 0;
+  /// Share of what `steps` steps of a machine are off that is that machine's, not those steps': where a prediction that
+  /// has seen them moves to.
+  [[nodiscard]] double of_the_machine(int steps) const;
+};
+
 /// An interval of a step's time, relative to the predicted one.
 struct ErrorBand {
   double low = 1, high = 1;  ///< measured / predicted
@@ -70,6 +82,8 @@ class ErrorBands {
 
   /// None without any validated step.
   [[nodiscard]] std::optional<ErrorBand> of(const StepTraits& traits) const { return of(traits, ""); }
+  /// That of the pool in which `of` puts the step.
+  [[nodiscard]] std::optional<Scatter> scatter(const StepTraits& traits) const;
   /// A pool that validated steps are in, and how many of them its interval holds.
   struct Coverage {
     ErrorBand band;
@@ -78,14 +92,27 @@ class ErrorBands {
   };
   /// In order of their rows, the most first.
   [[nodiscard]] std::vector<Coverage> coverage() const;
+  /// By table, the share of its rows that the intervals made without the table hold.
+  [[nodiscard]] std::map<std::string, double> coverage_of_tables() const;
   [[nodiscard]] double widening(PoolKind kind) const { return widening_[static_cast<std::size_t>(kind)]; }
 
  private:
+  struct Found {
+    std::vector<const ValidatedFamily*> families;
+    PoolKind kind = PoolKind::all;
+  };
+  [[nodiscard]] Found pool_of(const StepTraits& traits, std::string_view without_source) const;
   [[nodiscard]] std::optional<ErrorBand> of(const StepTraits& traits, std::string_view without_source) const;
 
   std::vector<ValidatedFamily> families_;
   std::array<double, 4> widening_{1, 1, 1, 1};
 };
+
+/// The families as they would lie about predictions to which `steps` other steps of their machine had been given: each
+/// row less the part of some others' mean that is the machine's (Scatter), drawn several times.
+[[nodiscard]] std::vector<ValidatedFamily> after_own_steps(const std::vector<ValidatedFamily>& families, int steps);
+/// The bands of a machine to whose steps the chip's `sustained` was fitted (`own_steps`; 0: of none).
+[[nodiscard]] ErrorBands bands_after_own_steps(const std::vector<ValidatedFamily>& families, int steps);
 
 /// The band of a step under `model_of_time: calibrated`, from the catalog's families; none under other models, which
 /// are bounds and not predictions. `exposed_share`: that of the simulated step, as StepTraits::network.

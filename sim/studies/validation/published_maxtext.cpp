@@ -97,6 +97,13 @@ void set_dropped(MeasuredRun& run) {
   set_offload(run);
 }
 
+/// Whether a recipe holds its weights, and with them both moments, in 16 bits alone: `weight_dtype: bfloat16` in the
+/// README of training/trillium/Llama3.1-70B-MaxText/v6e-32 at 3596002, without which 70B do not fit 32 chips of 32 GB.
+bool weights_in_16_bits(std::string_view name, std::int64_t chips) {
+  constexpr std::int64_t chips_of_the_recipe = 32;
+  return name.starts_with("Llama3.1-70B") && chips == chips_of_the_recipe;
+}
+
 void tpu_recipes(const CsvRow& row, MeasuredRun& run) {
   const auto name = row.text("model");
   set_model(run, name);
@@ -124,6 +131,10 @@ void tpu_recipes(const CsvRow& row, MeasuredRun& run) {
   }
   const auto quantization = row.text("quantization");
   set_maxtext(run, quantization.find("int8") != std::string::npos ? "int8" : precision_called(run, quantization));
+  if (weights_in_16_bits(name, chips)) {
+    run.set("training.master_weights", "false");
+    run.set("training.optimizer_state", "bf16");
+  }
   if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
   set_family(run, name, row.text("chip"), run.value_of("training.precision"));
 }
@@ -199,7 +210,7 @@ std::vector<PublishedTable> maxtext_tables() {
        "Google's training recipes on TPU v5p and v6e (AI-Hypercomputer/tpu-recipes)",
        {slice_rule, remat_rule,
         "Experts: dropless, even loads; Mixtral with 1.25 slots of a fair share, moved by masks. What the recipe's "
-        "directory calls fp8/int8 runs in int8."},
+        "directory calls fp8/int8 runs in int8. Llama 3.1 70B on 32 chips has its weights and moments in 16 bits."},
        {"model", "chip", "n_chips", "slices", "seq", "gbs", "ici_fsdp", "ici_tp", "dcn_fsdp", "remat", "quantization",
         "step_time_s", "offload"},
        tpu_recipes},

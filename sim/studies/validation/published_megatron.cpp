@@ -91,8 +91,8 @@ void vtrain_single(const CsvRow& row, MeasuredRun& run) {
 }
 
 constexpr std::string_view megatron_2021 =
-    "Megatron-LM of its time: attention in single steps over all pairs of tokens, dropout, fp32 copies of fp16 "
-    "weights; gradients are reduced after the last "
+    "Megatron-LM of its time: attention in single steps over all pairs of tokens, dropout, a loss that is not "
+    "fused, fp32 copies of fp16 weights; gradients are reduced after the last "
     "backward; tensor-parallel ranks send a part each to the next stage (scatter_gather_tensors_in_pipeline). fp16 "
     "counts as bf16, which has its rate and its bytes.";
 

@@ -122,6 +122,7 @@ void set_megatron_2021(MeasuredRun& run) {
   run.set("training.attention", "unfused");
   run.set("training.causal_attention", "false");
   run.set("training.dropout", "true");
+  run.set("training.cross_entropy", "unfused");  // core/tensor_parallel/cross_entropy.py, in fp32, kernel by kernel
   run.set("communication.gradient_buckets", "1 TB");
   if (!run.value_of("parallel.tensor").empty() && !run.value_of("parallel.pipeline").empty())
     run.set("pipeline.scatter_gather", "true");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "sim/studies/isolated.hpp"
 
@@ -33,9 +34,9 @@ MeasuredRun one_microbatch_fewer(const MeasuredRun& run) {
 /// One simulation of the list: scenarios of equal text are simulated once.
 struct Job {
   const MeasuredRun* run = nullptr;
-  const RunTable* table = nullptr;
   std::vector<std::size_t> of;  ///< indices of the runs that it is for
-  std::optional<MeasuredRun> fewer;
+  scenario::Scenario scenario;
+  std::optional<scenario::Scenario> fewer;  ///< with one microbatch fewer
   Prediction prediction;
   std::vector<Problem> refused;
 };
@@ -44,9 +45,7 @@ struct Simulated {
   double step_s = 0, peak_bytes = 0, capacity_bytes = 0, exposed_share = 0;
 };
 
-Simulated simulated(const MeasuredRun& run, const RunTable& table, Variant variant, const ValidateOptions& options,
-                    spdlog::logger& log) {
-  auto scenario = scenario_of(run, table.folder);
+Simulated simulated(scenario::Scenario scenario, Variant variant, const ValidateOptions& options, spdlog::logger& log) {
   if (options.adjust) options.adjust(scenario);
   if (auto& kernels = scenario.cluster.chip().kernels) {
     if (variant == slower_compute) kernels->sustained *= slower;
@@ -90,7 +89,7 @@ void simulate_all(std::vector<Job>& jobs, const ValidateOptions& options, spdlog
   std::size_t done = 0;
   const auto work = [&](std::size_t index) {
     const auto& [job, fewer, variant] = steps[index];
-    return answer_of(simulated(fewer ? *job->fewer : *job->run, *job->table, variant, options, log));
+    return answer_of(simulated(fewer ? *job->fewer : job->scenario, variant, options, log));
   };
   const auto take = [&](std::size_t index, studies::Child& child) {
     const auto& [job, fewer, variant] = steps[index];
@@ -184,8 +183,9 @@ std::vector<ValidatedRun> validate(const std::vector<RunTable>& tables, const Va
     auto& entry = validated[i];
     if (!entry.run.skipped_because.empty()) continue;
     const auto& table = tables[table_of[i]];
+    if (options.progress && (i == 0 || table_of[i] != table_of[i - 1])) options.progress("reading " + table.name, 0);
     try {
-      const auto scenario = scenario_of(entry.run, table.folder);
+      auto scenario = scenario_of(entry.run, table.folder);
       entry.traits = traits_of(scenario, 0);
       if (entry.run.time) entry.measured_s = measured_time(*entry.run.time, scenario).value();
       const bool marginal = entry.run.time_of == MeasuredRun::TimeOf::microbatch;
@@ -196,7 +196,12 @@ std::vector<ValidatedRun> validate(const std::vector<RunTable>& tables, const Va
       const auto [at, is_new] = known.emplace(key, jobs.size());
       if (is_new)
         jobs.push_back(
-            {&entry.run, &table, {}, marginal ? std::optional(one_microbatch_fewer(entry.run)) : std::nullopt, {}, {}});
+            {&entry.run,
+             {},
+             std::move(scenario),
+             marginal ? std::optional(scenario_of(one_microbatch_fewer(entry.run), table.folder)) : std::nullopt,
+             {},
+             {}});
       jobs[at->second].of.push_back(i);
     } catch (const ConfigError& error) {
       refuse(i, error.problems());
@@ -222,6 +227,18 @@ std::vector<ValidatedRun> validate(const std::vector<RunTable>& tables, const Va
   }
   mistakes.throw_if_any();
   return validated;
+}
+
+RunTable sample_of(const RunTable& table, std::size_t most) {
+  auto sample = table;
+  sample.runs.clear();
+  std::vector<const MeasuredRun*> timed;
+  for (const auto& run : table.runs) {
+    if (run.time && run.skipped_because.empty()) timed.push_back(&run);
+  }
+  const auto chosen = std::min(most, timed.size());
+  for (std::size_t i = 0; i < chosen; ++i) sample.runs.push_back(*timed[i * timed.size() / chosen]);
+  return sample;
 }
 
 }  // namespace lockstep::validation

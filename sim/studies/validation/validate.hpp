@@ -71,6 +71,9 @@ struct ValidatedRun {
 [[nodiscard]] std::vector<ValidatedRun> validate(const std::vector<RunTable>& tables, const ValidateOptions& options,
                                                  spdlog::logger& log);
 
+/// At most `most` of a table's timed runs, evenly spaced.
+[[nodiscard]] RunTable sample_of(const RunTable& table, std::size_t most);
+
 struct ErrorStatistics {
   std::size_t rows = 0;                                        ///< that count
   double mean_abs = 0, median_abs = 0, max_abs = 0, bias = 0;  ///< fractions; bias: mean with its sign

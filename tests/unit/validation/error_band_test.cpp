@@ -57,7 +57,8 @@ TEST(ErrorBand, TheFirstPoolWithEnoughRows) {
   const auto new_generation = bands.of(traits("c", Method::fsdp));
   EXPECT_EQ(new_generation->pool, "fsdp");
   EXPECT_EQ(new_generation->rows, 21U);
-  EXPECT_THAT(new_generation->widened, testing::ElementsAre("no c was measured so"));
+  EXPECT_THAT(new_generation->widened, testing::ElementsAre("no step on c was ever measured"));
+  EXPECT_THAT(bands.of(traits("b", Method::fsdp))->widened, testing::ElementsAre("no b was measured so"));
   const auto new_method = bands.of(traits("a", Method::experts));
   EXPECT_EQ(new_method->kind, PoolKind::all);
   EXPECT_EQ(new_method->rows, 33U);
@@ -144,6 +145,41 @@ TEST_F(ErrorBandFiles, WithoutRatiosAreRefused) {
   } catch (const ConfigError& error) {
     EXPECT_THAT(error.problems().front().what, HasSubstr("are no ratios"));
   }
+}
+
+// Machines of known offsets with steps about them: 8 of exp(+-0.1), steps at normal quantiles of spread 0.02. The
+// scatter finds both (its steps by the median deviation, here of evenly spaced quantiles).
+TEST(OwnSteps, ScatterTellsMachinesFromSteps) {
+  const auto of = traits("a", Method::pipeline);
+  std::vector<ValidatedFamily> families;
+  for (int machine = 0; machine < 8; ++machine)
+    families.push_back(family("t" + std::to_string(machine), of, machine % 2 == 0 ? 0.1 : -0.1, 0.02));
+  const auto scatter = ErrorBands(families).scatter(of);
+  ASSERT_TRUE(scatter);
+  EXPECT_EQ(scatter->machines, 8U);
+  EXPECT_EQ(scatter->pool, "a, pipeline, 16 bits");
+  EXPECT_NEAR(scatter->machine, 0.1, 0.005);
+  EXPECT_NEAR(scatter->step, 0.023, 0.005);
+  EXPECT_EQ(scatter->of_the_machine(0), 0);
+  EXPECT_NEAR(scatter->of_the_machine(3),
+              1 / (1 + scatter->step * scatter->step / (3 * scatter->machine * scatter->machine)), 1e-12);
+}
+
+// What three steps of a machine say of its others: where machines differ by far more than their steps, the band shrinks
+// to that of steps about their machine; where they do not differ it hardly does.
+TEST(OwnSteps, NarrowTheBandWhereMachinesDiffer) {
+  const auto of = traits("a", Method::pipeline);
+  const auto width = [&](double machines, int steps) {
+    std::vector<ValidatedFamily> families;
+    for (int machine = 0; machine < 8; ++machine)
+      families.push_back(family("t" + std::to_string(machine), of, machines * (machine - 3.5) / 3.5, 0.02));
+    const auto band = validation::bands_after_own_steps(families, steps).of(of);
+    return std::log(band->high / band->low);
+  };
+  EXPECT_LT(width(0.2, 3), 0.35 * width(0.2, 0));
+  EXPECT_LT(width(0.2, 12), width(0.2, 1));
+  EXPECT_NEAR(width(0, 3) / width(0, 0), 1, 0.3);
+  EXPECT_EQ(width(0.2, 3), width(0.2, 3)) << "draws are the same every time";
 }
 
 }  // namespace

@@ -140,6 +140,20 @@ TEST(StepMemoryTest, GradientOfTheLogits) {
   EXPECT_EQ(until(named(graph, "final norm backward", 3, workloads::StepPass::backward)), 0);
 }
 
+// One kernel reads the logits and writes their gradient, 2 bytes each; kernels for each step of an unfused loss also
+// pass three times over each of the 12 bytes that they hold for a logit: 4 + 36.
+TEST(StepMemoryTest, AnUnfusedLossMovesWhatItHoldsThreeTimes) {
+  const auto moved = [](Bytes held_for_a_logit) {
+    const auto graph =
+        derived(transformer(), workloads::Parallel{.data = 4}, {.loss_element = held_for_a_logit}).step();
+    return graph.op(named(graph, "cross-entropy", 3, workloads::StepPass::forward))->traffic;
+  };
+  const std::int64_t logits = 128 * 96 / 4;
+  EXPECT_EQ(moved(Bytes(0)), Bytes(4 * logits));
+  EXPECT_EQ(moved(Bytes(4)), Bytes(4 * logits));
+  EXPECT_EQ(moved(Bytes(12)), Bytes(40 * logits));
+}
+
 // A tied head's gradient takes the embedding's memory from the start of the backward on.
 TEST(StepMemoryTest, TiedGradientIsThereFromTheHeadOn) {
   auto model = transformer();

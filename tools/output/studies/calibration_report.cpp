@@ -39,31 +39,31 @@ std::vector<Group> groups_of(const std::vector<CalibrationRow>& rows) {
 
 /// A remark that a reader should know before using a fitted parameter.
 std::string remark(const calibration::FittedParameter& parameter) {
-  constexpr double little = 0.001;
-  if (parameter.kept) return "kept: no row depends on it";
-  if (parameter.at_limit) return "at its limit";
-  return parameter.determined < little ? "hardly determined" : "";
+  if (parameter.kept()) return "kept: " + parameter.kept_because;
+  return parameter.at_limit ? "at its limit" : "";
 }
 
 }  // namespace
 
-std::string calibration_text(const CalibrationReport& report) {
-  std::string text = report.title + "\nroot mean square of log(predicted / measured): " + percent(report.fit.before) +
-                     " before, " + percent(report.fit.after) + " after\n\n";
+namespace {
+
+std::string part_text(const CalibrationPart& part) {
+  std::string text = part.title + "\nroot mean square of log(predicted / measured): " + percent(part.fit.before) +
+                     " before, " + percent(part.fit.after) + " after\n\n";
   Table parameters({"parameter", "before", "after", "error grows by", ""});
-  for (const auto& parameter : report.fit.parameters) {
+  for (const auto& parameter : part.fit.parameters) {
     parameters.add({parameter.name, calibration::yaml_number(parameter.before),
-                    calibration::yaml_number(parameter.after), parameter.kept ? "-" : percent(parameter.determined),
+                    calibration::yaml_number(parameter.after), parameter.kept() ? "-" : percent(parameter.determined),
                     remark(parameter)});
   }
   text += parameters.to_string() + "error grows by: of all rows, when the parameter alone moves by a tenth\n\n";
   Table groups({"residuals", "rows", "mean", "median", "bias", "max"});
-  for (const auto& group : groups_of(report.rows)) {
+  for (const auto& group : groups_of(part.rows)) {
     groups.add({group.name, std::to_string(group.errors.rows), percent(group.errors.mean_abs),
                 percent(group.errors.median_abs), signed_percent(group.errors.bias), percent(group.errors.max_abs)});
   }
   text += groups.to_string() + "\n";
-  auto worst = report.rows;
+  auto worst = part.rows;
   std::stable_sort(worst.begin(), worst.end(), [](const auto& a, const auto& b) {
     return std::abs(std::log1p(a.error())) > std::abs(std::log1p(b.error()));
   });
@@ -72,34 +72,64 @@ std::string calibration_text(const CalibrationReport& report) {
     rows.add({worst[i].name, format(Seconds(worst[i].predicted_s)), format(Seconds(worst[i].measured_s)),
               signed_percent(worst[i].error())});
   }
-  return text + rows.to_string() + "\n" + report.yaml;
+  return text + rows.to_string() + "\n";
+}
+
+/// Over all rows of all parts; `of` is a part's own.
+double together(const std::vector<CalibrationPart>& parts, double calibration::Fit::*of) {
+  double sum = 0, rows = 0;
+  for (const auto& part : parts) {
+    const auto count = static_cast<double>(part.rows.size());
+    sum += count * (part.fit.*of) * (part.fit.*of);
+    rows += count;
+  }
+  return rows > 0 ? std::sqrt(sum / rows) : 0;
+}
+
+}  // namespace
+
+std::string calibration_text(const CalibrationReport& report) {
+  std::string text;
+  for (const auto& part : report.parts) text += part_text(part);
+  for (const auto& warning : report.warnings) text += "warning: " + warning + "\n";
+  return text + (report.warnings.empty() ? "" : "\n") + report.yaml;
 }
 
 std::string calibration_json(const CalibrationReport& report) {
-  Json json = {{"title", report.title},       {"rms_before", report.fit.before}, {"rms_after", report.fit.after},
-               {"parameters", Json::array()}, {"groups", Json::array()},         {"rows", Json::array()}};
-  for (const auto& parameter : report.fit.parameters) {
-    json["parameters"].push_back({{"name", parameter.name},
-                                  {"before", parameter.before},
-                                  {"after", parameter.after},
-                                  {"error_grows_by", parameter.determined},
-                                  {"kept", parameter.kept},
-                                  {"at_limit", parameter.at_limit}});
+  std::string title;
+  for (const auto& part : report.parts) title += (title.empty() ? "" : "; ") + part.title;
+  Json json = {{"title", title},
+               {"rms_before", together(report.parts, &calibration::Fit::before)},
+               {"rms_after", together(report.parts, &calibration::Fit::after)},
+               {"parameters", Json::array()},
+               {"groups", Json::array()},
+               {"rows", Json::array()}};
+  for (const auto& part : report.parts) {
+    for (const auto& parameter : part.fit.parameters) {
+      json["parameters"].push_back({{"name", parameter.name},
+                                    {"before", parameter.before},
+                                    {"after", parameter.after},
+                                    {"error_grows_by", parameter.determined},
+                                    {"kept", parameter.kept()},
+                                    {"kept_because", parameter.kept() ? Json(parameter.kept_because) : Json()},
+                                    {"at_limit", parameter.at_limit}});
+    }
+    for (const auto& group : groups_of(part.rows)) {
+      json["groups"].push_back({{"name", group.name},
+                                {"rows", group.errors.rows},
+                                {"mean_abs_pct", 100 * group.errors.mean_abs},
+                                {"median_abs_pct", 100 * group.errors.median_abs},
+                                {"bias_pct", 100 * group.errors.bias},
+                                {"max_abs_pct", 100 * group.errors.max_abs}});
+    }
+    for (const auto& row : part.rows) {
+      json["rows"].push_back({{"name", row.name},
+                              {"measured_s", row.measured_s},
+                              {"predicted_s", row.predicted_s},
+                              {"error_pct", 100 * row.error()}});
+    }
   }
-  for (const auto& group : groups_of(report.rows)) {
-    json["groups"].push_back({{"name", group.name},
-                              {"rows", group.errors.rows},
-                              {"mean_abs_pct", 100 * group.errors.mean_abs},
-                              {"median_abs_pct", 100 * group.errors.median_abs},
-                              {"bias_pct", 100 * group.errors.bias},
-                              {"max_abs_pct", 100 * group.errors.max_abs}});
-  }
-  for (const auto& row : report.rows) {
-    json["rows"].push_back({{"name", row.name},
-                            {"measured_s", row.measured_s},
-                            {"predicted_s", row.predicted_s},
-                            {"error_pct", 100 * row.error()}});
-  }
+  json["warnings"] = report.warnings;
   json["yaml"] = report.yaml;
   return json_document(json);
 }

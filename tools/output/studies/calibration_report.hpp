@@ -15,10 +15,16 @@ struct CalibrationRow {
   [[nodiscard]] double error() const { return predicted_s / measured_s - 1; }
 };
 
-struct CalibrationReport {
+/// What was fitted to measurements of one kind.
+struct CalibrationPart {
   std::string title;
   calibration::Fit fit;
   std::vector<CalibrationRow> rows;
+};
+
+struct CalibrationReport {
+  std::vector<CalibrationPart> parts;
+  std::vector<std::string> warnings;  ///< sentences without a full stop: what to know before the numbers are used
   std::string yaml;
 };
 

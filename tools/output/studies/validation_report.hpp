@@ -4,17 +4,31 @@
 #include <utility>
 #include <vector>
 
+#include "sim/studies/calibration/own_steps_study.hpp"
+#include "sim/studies/validation/ablation.hpp"
 #include "sim/studies/validation/leave_one_out.hpp"
 #include "sim/studies/validation/published_tables.hpp"
 #include "sim/studies/validation/validate.hpp"
 
 namespace lockstep::output {
 
+/// Studies that simulate some of the rows again and again; each may be empty.
+struct ValidationStudies {
+  std::vector<validation::LeftOut> left_out;
+  std::vector<validation::Ablated> ablation;
+  std::vector<calibration::OwnSteps> own_steps;
+};
+
 /// A line for each table (and each family, if asked for), the worst rows, and why rows were skipped.
 [[nodiscard]] std::string validation_text(const std::vector<validation::ValidatedRun>& runs, bool families);
 [[nodiscard]] std::string validation_json(const std::vector<validation::ValidatedRun>& runs,
                                           const std::string& model_of_time);
 [[nodiscard]] std::string leave_one_out_text(const std::vector<validation::LeftOut>& tables);
+[[nodiscard]] std::string ablation_text(const std::vector<validation::Ablated>& ablated);
+[[nodiscard]] std::string own_steps_text(const std::vector<calibration::OwnSteps>& studied);
+/// The same as parts of the page; "" for none.
+[[nodiscard]] std::string ablation_part(const std::vector<validation::Ablated>& ablated);
+[[nodiscard]] std::string own_steps_part(const std::vector<calibration::OwnSteps>& studied);
 /// SVG: predicted over measured seconds on logarithmic axes, with the diagonal and a tenth on either side.
 [[nodiscard]] std::string validation_picture(const std::vector<validation::ValidatedRun>& runs,
                                              const std::string& title);
@@ -30,7 +44,7 @@ namespace lockstep::output {
 [[nodiscard]] std::string validation_page_line(const validation::Family& family);
 /// The generated part of docs/validation.md, of calibrated runs: the worst rows and what was asked for come first.
 [[nodiscard]] std::string validation_page(const std::vector<validation::ValidatedRun>& runs,
-                                          const std::vector<validation::LeftOut>& left_out);
+                                          const ValidationStudies& studies);
 /// The page with the text between the markers replaced; throws ConfigError if it has none.
 [[nodiscard]] std::string with_generated_part(const std::string& page, const std::string& part,
                                               const std::string& file);

@@ -1,0 +1,141 @@
+// The effects that `lockstep validate --ablation` takes away one by one.
+#include <utility>
+
+#include "sim/program/shared_chip.hpp"
+#include "sim/studies/validation/ablation.hpp"
+
+namespace lockstep::validation {
+namespace {
+
+using scenario::Scenario;
+
+/// Sets a value; whether it was another.
+template <class Value>
+bool set(Value& place, Value value) {
+  if (place == value) return false;
+  place = std::move(value);
+  return true;
+}
+
+topologies::ChipKernels* kernels_of(Scenario& scenario) {
+  auto& kernels = scenario.cluster.chip().kernels;
+  return kernels ? &*kernels : nullptr;
+}
+
+bool benchmark_clock(Scenario& scenario) {
+  auto* kernels = kernels_of(scenario);
+  return kernels != nullptr && set(kernels->sustained, 1.0);
+}
+
+bool no_waves(Scenario& scenario) {
+  auto* kernels = kernels_of(scenario);
+  if (kernels == nullptr) return false;
+  const bool waves = kernels->units > 1;
+  if (waves) {  // one unit's tiles make waves of one; collectives slow kernels down as before
+    const double slowed = program::overlap_slowdown(*kernels);
+    kernels->units = 1;
+    kernels->communication_units = 0;
+    kernels->communication_memory = 1 - 1 / slowed;
+  }
+  const bool padded = kernels->systolic > 0 && set(kernels->systolic, 1);
+  const bool edges = set(kernels->tile_edge, 0.0);
+  return set(kernels->depth, 0.0) || edges || padded || waves;
+}
+
+bool no_softmax(Scenario& scenario) {
+  auto* kernels = kernels_of(scenario);
+  if (kernels == nullptr) return false;
+  const bool softmax = set(kernels->softmax, 0.0);
+  return set(kernels->attention_block, 0.0) || softmax;
+}
+
+bool full_memory(Scenario& scenario) {
+  auto* kernels = kernels_of(scenario);
+  return kernels != nullptr && set(kernels->memory, 1.0);
+}
+
+bool no_gaps(Scenario& scenario) {
+  auto* kernels = kernels_of(scenario);
+  if (kernels == nullptr) return false;
+  const bool gap = set(kernels->gap, Seconds(0));
+  return set(kernels->staging, Bytes(0)) || gap;
+}
+
+bool no_launches(Scenario& scenario) {
+  auto* kernels = kernels_of(scenario);
+  return kernels != nullptr && set(kernels->host, Seconds(0));
+}
+
+bool no_slowdown(Scenario& scenario) {
+  auto* kernels = kernels_of(scenario);
+  if (kernels == nullptr) return false;
+  const bool units = set(kernels->communication_units, 0);
+  return set(kernels->communication_memory, 0.0) || units;
+}
+
+bool rows_in_order(Scenario& scenario) {
+  auto* kernels = kernels_of(scenario);
+  if (kernels == nullptr || !scenario.model.experts) return false;
+  const bool tiles = set(kernels->grouped_tile, 0);
+  return set(kernels->indexed, 1.0) || tiles;
+}
+
+bool fused_elementwise(Scenario& scenario) { return set(scenario.derive.elementwise_traffic, 1.0); }
+
+bool fused_loss(Scenario& scenario) {
+  constexpr Bytes fused{4};
+  return scenario.derive.loss_element > fused && set(scenario.derive.loss_element, fused);
+}
+
+bool full_links(Scenario& scenario) {
+  auto* node = std::get_if<topologies::NodeSpec>(&scenario.cluster.unit);
+  bool had = false;
+  if (node != nullptr) {
+    had = set(node->scale_up_efficiency, 1.0);
+    for (auto& protocol : node->protocols) {
+      had = set(protocol.launch, Seconds(0)) || had;
+      had = set(protocol.remote_launch, Seconds(0)) || had;
+    }
+  }
+  return set(scenario.cluster.fabric.efficiency, 1.0) || had;
+}
+
+bool no_incast(Scenario& scenario) { return set(scenario.cluster.fabric.incast, 0.0); }
+bool no_barrier(Scenario& scenario) {
+  return scenario.cluster.units > 1 && scenario.cluster.torus() != nullptr &&
+         set(scenario.cluster.fabric.barrier, Seconds(0));
+}
+
+bool early_updates(Scenario& scenario) { return set(scenario.step.publish_ahead, false); }
+bool gathers_kept(Scenario& scenario) {
+  return scenario.derive.collective_matmul && set(scenario.derive.share_activation_gathers, true);
+}
+bool nothing_beside_products(Scenario& scenario) { return set(scenario.derive.collective_matmul, false); }
+bool nothing_computed_again(Scenario& scenario) { return set(scenario.derive.recompute, workloads::Recompute{}); }
+
+}  // namespace
+
+const std::vector<Effect>& model_effects() {
+  static const std::vector<Effect> effects{
+      {"the clock of whole steps", "kernels.sustained", benchmark_clock},
+      {"tiles, waves and depth of products", "kernels.waves, systolic, depth", no_waves},
+      {"softmax and diagonal of attention", "kernels.attention.softmax, block", no_softmax},
+      {"memory below its data sheet", "kernels.memory", full_memory},
+      {"gaps and staging of kernels", "kernels.gap, staging", no_gaps},
+      {"launches by the host", "kernels.host", no_launches},
+      {"kernels slowed by collectives beside them", "kernels.communication", no_slowdown},
+      {"rows by index, tiles that experts share", "kernels.indexed, grouped_tile", rows_in_order},
+      {"elementwise steps that are not fused", "training.elementwise_traffic", fused_elementwise},
+      {"losses that are not fused", "none", fused_loss},
+      {"links below their rate, launches of collectives", "efficiency, launch", full_links},
+      {"incast", "fabric.incast", no_incast},
+      {"hosts between pods", "fabric.barrier", no_barrier},
+      {"tensor collectives beside products", "none", nothing_beside_products},
+      {"gathered activations gathered again", "none", gathers_kept},
+      {"updated weights gathered beside the next forward", "none", early_updates},
+      {"what is computed again", "none", nothing_computed_again},
+  };
+  return effects;
+}
+
+}  // namespace lockstep::validation
