@@ -13,6 +13,7 @@
 #include "tools/mpi/helper.hpp"
 #include "tools/mpi/job.hpp"
 #include "tools/mpi/programs.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/plan_report.hpp"
 
@@ -69,11 +70,11 @@ void search(const planning::PlanSpace& space, const Arguments& arguments, int fo
   options.progress = commands::progress_line();
   const auto result = search_plans(space, options, workers);
   for (int rank = 1; rank <= followers; ++rank) send(rank, "");
-  if (!arguments.json.empty() && as_text)
-    output::write_file(arguments.json, plan_json(space, result, output::WallTimes::hidden));
-  output::print(as_text ? output::plan_text(space, result) +
-                              output::beside_the_files_own(space, result, figures_in(helper.ask(files_own_plan)))
-                        : plan_json(space, result, output::WallTimes::shown));
+  if (!as_text) return output::print(plan_json(space, result, output::WallTimes::shown));
+  output::Answer answer;
+  answer.write(arguments.json, plan_json(space, result, output::WallTimes::hidden));
+  answer.print(output::plan_text(space, result) +
+               output::beside_the_files_own(space, result, figures_in(helper.ask(files_own_plan))));
 }
 
 int plan_over_ranks(const Arguments& arguments, int& argc, char**& argv, spdlog::logger& log) {

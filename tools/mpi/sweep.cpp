@@ -10,6 +10,7 @@
 #include "tools/mpi/job.hpp"
 #include "tools/mpi/points.hpp"
 #include "tools/mpi/programs.hpp"
+#include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/sweep/progress.hpp"
 #include "tools/sweep/summary.hpp"
@@ -51,8 +52,9 @@ void hand_out(const sweep::Sweep& sweep, const Arguments& arguments, int workers
                             " points are stored: make room and run the same command again");
   }
   line.clear();
-  const auto text = sweep_summary(store.database(), header_of(sweep), arguments.db);
-  output::print(text);
+  output::Answer answer;
+  answer.add(arguments.db);
+  answer.print(sweep_summary(store.database(), header_of(sweep), arguments.db));
 }
 
 void work(Helper& helper) {
