@@ -13,7 +13,6 @@
 #include "sim/engine/load_simgrid.hpp"
 #include "sim/engine/max_min/max_min_network.hpp"
 #include "sim/engine/reference/reference_network.hpp"
-#include "sim/engine/run_twice.hpp"
 #include "sim/engine/runtime/runtime.hpp"
 
 namespace lockstep::engine {
@@ -73,28 +72,17 @@ EngineKind chosen(EngineKind kind, const program::Program& program) {
   return is_irregular(program) || !has_simgrid() ? EngineKind::max_min : EngineKind::simgrid;
 }
 
-Setup set_up(const program::Program& program, const EngineOptions& options) {
+EngineResult run(const program::Program& program, const EngineOptions& options, spdlog::logger& log) {
   const auto begin = std::chrono::steady_clock::now();
   check(program);
-  Setup setup(program, options.chains ? Chains::longest(program) : Chains::each_alone(program));
-  setup.took = std::chrono::steady_clock::now() - begin;
-  return setup;
-}
-
-EngineResult run(const program::Program& program, const EngineOptions& options, spdlog::logger& log) {
-  return run(set_up(program, options), options, log);
-}
-
-EngineResult run(const Setup& setup, const EngineOptions& options, spdlog::logger& log) {
-  const auto begin = std::chrono::steady_clock::now();
-  const program::Program& program = setup.program;
   std::vector<timeline::PhaseSpan> phases;
   const EngineKind kind = chosen(options.kind, program);
   const std::unique_ptr<Network> network = make_network(program, kind, options.record_phases ? &phases : nullptr);
+  const Setup setup(program, options.chains ? Chains::longest(program) : Chains::each_alone(program));
   Runtime runtime(setup, *network, options.progress);
-  const std::chrono::duration<double> before = setup.took + (std::chrono::steady_clock::now() - begin);
+  const std::chrono::duration<double> before = std::chrono::steady_clock::now() - begin;
   timeline::Timeline timeline = runtime.run();
-  const std::chrono::duration<double> wall = setup.took + (std::chrono::steady_clock::now() - begin);
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
 
   const EngineStatistics statistics{runtime.computes() + network->flows(), network->flows(), wall.count()};
   log.debug(

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <utility>
 
-#include "sim/engine/run_twice.hpp"
 #include "sim/timing/find_repetition.hpp"
 #include "sim/timing/steady_periods.hpp"
 #include "workloads/pipeline/verify_order.hpp"
@@ -78,20 +77,19 @@ class Timing {
     const bool simgrid = timing_.engine.kind == engine::EngineKind::simgrid;
     auto own = timing_.engine;
     if (own.kind != engine::EngineKind::reference) own.kind = engine::EngineKind::max_min;
-    const auto setup = engine::set_up(timed.folded.program, own);
-    timed.run = engine::run(setup, own, log_);
+    timed.run = engine::run(timed.folded.program, own, log_);
     auto found = look(rounding);
     if (!found) return {};
     more = missing % static_cast<std::size_t>(found->microbatches / steady.microbatches);
     if (more > 0) return {};
     if (simgrid) {
       timed.run = {};  // two timelines at once would be the most memory that a run takes
-      timed.run = engine::run(setup, timing_.engine, log_);
+      timed.run = engine::run(timed.folded.program, timing_.engine, log_);
       auto again = look(rounding_of_simgrid);
       if (again && again->microbatches == found->microbatches) {
         found = std::move(again);
       } else {
-        timed.run = engine::run(setup, own, log_);
+        timed.run = engine::run(timed.folded.program, own, log_);
       }
     }
     timed.run.timeline.repeat(std::move(*found));

@@ -2,6 +2,7 @@
 // drawn at random, folded and with every rank simulated, on one solver.
 #include <cmath>
 
+#include "tests/metamorphic/irregularities.hpp"
 #include "tests/metamorphic/relations.hpp"
 
 namespace lockstep::test {
@@ -10,17 +11,8 @@ namespace {
 constexpr double most_unfolded = 4e5;  // operations over all ranks
 constexpr double rounding = 1e-12;
 
-std::string number(Random& random, std::int64_t least, std::int64_t most) {
-  return std::to_string(random.between(least, most));
-}
-std::string slow_chips(Random& random) {
-  return "{random_chips: " + number(random, 1, 4) + ", seed: " + number(random, 1, 999) + ", slowdown: 1." +
-         number(random, 1, 9) + "}";
-}
-std::string bad_links(Random& random) {
-  return "{random_links: " + number(random, 1, 4) + ", seed: " + number(random, 1, 999) + ", bandwidth: 0." +
-         number(random, 1, 9) + "}";
-}
+std::string slow_chips(Random& random) { return slow_chips(random, 4, 999); }
+std::string bad_links(Random& random) { return bad_links(random, 4, 999); }
 std::string jitter(Random& random) {
   return "{jitter: 0.0" + number(random, 1, 9) + ", seed: " + number(random, 1, 999) +
          ", distribution: " + random.one_of<std::string>({"uniform}", "exponential}"});

@@ -5,6 +5,7 @@
 
 #include "sim/core/errors.hpp"
 #include "sim/preparation/preparation.hpp"
+#include "tests/metamorphic/irregularities.hpp"
 #include "tests/metamorphic/random_scenario.hpp"
 #include "tests/source_dir.hpp"
 #include "workloads/pipeline/schedules/schedules.hpp"
@@ -22,19 +23,8 @@ std::string fabric_of(const Draft& draft) {
   return draft.has("cluster.halls") ? "halls" : draft.value("cluster.fabric.kind");
 }
 
-std::string number(Random& random, std::int64_t least, std::int64_t most) {
-  return std::to_string(random.between(least, most));
-}
-
-std::string slow_chips(Random& random) {
-  return "{random_chips: " + number(random, 1, 3) + ", seed: " + number(random, 1, 99) + ", slowdown: 1." +
-         number(random, 1, 9) + "}";
-}
-
-std::string bad_links(Random& random) {
-  return "{random_links: " + number(random, 1, 3) + ", seed: " + number(random, 1, 99) + ", bandwidth: 0." +
-         number(random, 1, 9) + "}";
-}
+std::string slow_chips(Random& random) { return slow_chips(random, 3, 99); }
+std::string bad_links(Random& random) { return bad_links(random, 3, 99); }
 
 /// A link that traffic can go round: any of a torus, a cable of a network that hashes. A crossbar has none, so a NIC is
 /// left with a part of its rate.

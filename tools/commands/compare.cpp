@@ -6,6 +6,7 @@
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
+#include "tools/commands/problems_once.hpp"
 #include "tools/commands/scenario_variants.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
@@ -26,20 +27,13 @@ struct CompareArguments {
 std::vector<scenario::Scenario> load_all(const std::vector<Variant>& variants,
                                          std::vector<output::ScenarioInputs>& inputs) {
   std::vector<scenario::Scenario> scenarios;
-  Problems problems;
-  std::vector<std::string> told;
+  ProblemsOnce problems;
   for (const auto& variant : variants) {
-    try {
+    problems.take([&] {
       auto scenario = load_scenario(variant.file, variant.overrides);
       inputs.push_back(output::inputs_of(scenario, preparation::prepare(scenario)));
       scenarios.push_back(std::move(scenario));
-    } catch (const ConfigError& error) {
-      for (const auto& problem : error.problems()) {
-        if (std::find(told.begin(), told.end(), problem.to_string()) != told.end()) continue;
-        told.push_back(problem.to_string());
-        problems.add(problem);
-      }
-    }
+    });
   }
   problems.throw_if_any();
   return scenarios;

@@ -7,6 +7,7 @@
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
+#include "tools/commands/problems_once.hpp"
 #include "tools/commands/scenario_variants.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
@@ -27,31 +28,15 @@ struct CostArguments {
 std::vector<scenario::Scenario> load_all(const std::vector<Variant>& variants, const std::string& prices,
                                          economics::PriceList& list) {
   std::vector<scenario::Scenario> scenarios;
-  Problems problems;
-  std::vector<std::string> told;
-  const auto collect = [&](const ConfigError& error) {
-    for (const auto& problem : error.problems()) {
-      if (std::find(told.begin(), told.end(), problem.to_string()) != told.end()) continue;
-      told.push_back(problem.to_string());
-      problems.add(problem);
-    }
-  };
-  bool known = true;
-  try {
-    list = economics::read_price_list(prices);
-  } catch (const ConfigError& error) {
-    collect(error);
-    known = false;
-  }
+  ProblemsOnce problems;
+  const bool known = problems.take([&] { list = economics::read_price_list(prices); });
   for (const auto& variant : variants) {
-    try {
+    problems.take([&] {
       auto scenario = load_scenario(variant.file, variant.overrides);
       if (known) check_prices(scenario.cluster, list);
       (void)preparation::prepare(scenario);
       scenarios.push_back(std::move(scenario));
-    } catch (const ConfigError& error) {
-      collect(error);
-    }
+    });
   }
   problems.throw_if_any();
   return scenarios;

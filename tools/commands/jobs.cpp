@@ -5,6 +5,7 @@
 #include "sim/studies/jobs/job_study.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/problems_once.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/jobs_text.hpp"
@@ -45,14 +46,13 @@ std::vector<jobs::Job> jobs_of(const JobsArguments& arguments) {
   }
   problems.throw_if_any();
   std::vector<jobs::Job> result;
+  ProblemsOnce of_files;
   for (std::size_t i = 0; i < arguments.scenarios.size(); ++i) {
-    try {
+    of_files.take([&] {
       result.push_back({scenario::load_scenario(arguments.scenarios[i]), starts.empty() ? Seconds(0) : starts[i]});
-    } catch (const ConfigError& error) {
-      for (const auto& problem : error.problems()) problems.add(problem);
-    }
+    });
   }
-  problems.throw_if_any();
+  of_files.throw_if_any();
   return result;
 }
 

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "topologies/fabrics/hosts_of_units.hpp"
+
 namespace lockstep::topologies {
 namespace {
 

@@ -4,8 +4,9 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/connected_components.hpp>
 #include <map>
-#include <numeric>
 #include <optional>
+
+#include "topologies/fabrics/hosts_of_units.hpp"
 
 namespace lockstep::topologies {
 namespace {
@@ -187,13 +188,6 @@ BytesPerSecond SummedCables::rate() const {
   BytesPerSecond sum(0);
   for (const auto& [rate, count] : cables_) sum += rate * static_cast<double>(count);
   return sum;
-}
-
-std::vector<HostId> hosts_of_units(const GivenNetwork& keys, int units) {
-  if (!keys.hosts.empty()) return keys.hosts;
-  std::vector<HostId> first(position_of(units));
-  std::iota(first.begin(), first.end(), 0);
-  return first;
 }
 
 UsedNetwork used_network(const FabricSpec& spec, const GivenNetwork& keys, const EndCount& ends) {

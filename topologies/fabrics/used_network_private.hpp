@@ -53,9 +53,6 @@ struct UsedNetwork {
   bool in_tiers = true;  ///< every link leads from one tier to the next
 };
 
-/// The hosts on which a cluster of so many units stands.
-[[nodiscard]] std::vector<HostId> hosts_of_units(const GivenNetwork& keys, int units);
-
 /// Hosts and adapters must be there.
 [[nodiscard]] UsedNetwork used_network(const FabricSpec& spec, const GivenNetwork& keys, const EndCount& ends);
 

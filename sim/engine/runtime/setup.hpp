@@ -1,7 +1,5 @@
 #pragma once
-/// All that a run asks of a program before its first instant. It does not change while the program runs, so that a
-/// program that two engines run, one after the other, is looked at once.
-#include <chrono>
+/// All that a run asks of a program before its first instant, and that does not change while the program runs.
 #include <memory>
 #include <span>
 
@@ -35,7 +33,6 @@ struct Setup {
   Indexed<std::int32_t, Turn> turns;  ///< chains by priority, those of one priority in the program's order
   Indexed<ChainId, std::int32_t> turn_of_chain;
   std::shared_ptr<const Dependences> dependences;
-  std::chrono::duration<double> took{0};  ///< to make it and to check the program
 };
 
 }  // namespace lockstep::engine

@@ -6,6 +6,7 @@
 
 #include "sim/metrics/link_loads.hpp"
 #include "sim/studies/faults/refine.hpp"
+#include "topologies/fabrics/hosts_of_units.hpp"
 
 namespace lockstep::faults {
 namespace {
@@ -190,13 +191,12 @@ class LossesOfGraph {
     Numbers<std::vector<std::int32_t>> kinds_of_hosts;
     colours_.insert(colours_.end(), graph_.hosts.size(), -2);
     const Cluster& cluster = *whole.preparation.machine.cluster;
+    const auto hosts = hosts_of_units(given, cluster.devices() / cluster.unit_size());
     for (topologies::DeviceId first = 0; first < cluster.devices(); first += cluster.unit_size()) {
       std::vector<std::int32_t> classes;
       for (topologies::DeviceId device = first; device < first + cluster.unit_size(); ++device)
         classes.push_back(class_of(whole, device));
-      const int unit = cluster.unit_of(first);
-      const topologies::HostId host = given.hosts.empty() ? unit : given.hosts[position_of(unit)];
-      colours_[position_of(switches_ + host)] = kinds_of_hosts(classes);
+      colours_[position_of(switches_ + hosts[position_of(cluster.unit_of(first))])] = kinds_of_hosts(classes);
     }
     Numbers<std::tuple<int, double, double, int>> labels;
     for (const auto& cable : graph_.cables) {

@@ -19,8 +19,8 @@ namespace lockstep::jobs {
 /// Which of the hosts that the jobs have together each of them stands on.
 enum class HostShares {
   as_given,    ///< as the scenarios say
-  packed,      ///< job after job, leaf by leaf
-  interleaved  ///< dealt out in turn, leaf by leaf
+  packed,      ///< job after job, hosts that lie nearest to one another first
+  interleaved  ///< the same hosts in the same order, dealt out in turn
 };
 [[nodiscard]] std::string_view name(HostShares shares);
 

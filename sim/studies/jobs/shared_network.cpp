@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <tuple>
 
 #include "sim/core/errors.hpp"
+#include "topologies/fabrics/best_hosts.hpp"
+#include "topologies/fabrics/hosts_of_units.hpp"
 
 namespace lockstep::jobs {
 namespace {
@@ -17,11 +18,7 @@ const topologies::GivenNetwork* network_of(const scenario::Scenario& scenario) {
 }
 
 std::vector<HostId> hosts_of(const scenario::Scenario& scenario) {
-  const auto& given = *network_of(scenario);
-  if (!given.hosts.empty()) return given.hosts;
-  std::vector<HostId> first(position_of(scenario.cluster.units));
-  std::iota(first.begin(), first.end(), 0);
-  return first;
+  return hosts_of_units(*network_of(scenario), scenario.cluster.units);
 }
 
 auto ends_of(const topologies::Cable& cable) {
@@ -41,22 +38,6 @@ bool same(const topologies::NetworkGraph& one, const topologies::NetworkGraph& o
                [](const auto& a, const auto& b) { return a.name == b.name && a.adapters == b.adapters; }) &&
          equal(one.switches, other.switches, [](const auto& a, const auto& b) { return a.name == b.name; }) &&
          equal(one.cables, other.cables, [](const auto& a, const auto& b) { return ends_of(a) == ends_of(b); });
-}
-
-/// All hosts, those of a leaf together, leaves and hosts as the file lists them.
-std::vector<HostId> leaf_by_leaf(const topologies::NetworkGraph& graph, std::vector<HostId> hosts) {
-  Indexed<HostId, topologies::SwitchId> leaf(graph.hosts.size(), graph.switches.next_id());
-  for (const auto& cable : graph.cables) {
-    for (const auto& [end, other] : {std::pair{&cable.from, &cable.to}, {&cable.to, &cable.from}}) {
-      const auto* adapter = std::get_if<topologies::AdapterEnd>(end);
-      const auto* leads_to = std::get_if<topologies::SwitchEnd>(other);
-      if (adapter != nullptr && leads_to != nullptr)
-        leaf[adapter->host] = std::min(leaf[adapter->host], leads_to->network_switch);
-    }
-  }
-  std::sort(hosts.begin(), hosts.end(),
-            [&](HostId a, HostId b) { return std::pair(leaf[a], a) < std::pair(leaf[b], b); });
-  return hosts;
 }
 
 }  // namespace
@@ -105,7 +86,9 @@ std::vector<scenario::Scenario> with_hosts(const std::vector<Job>& jobs, HostSha
     all.insert(all.end(), own.begin(), own.end());
     wanted.push_back(own.size());
   }
-  all = leaf_by_leaf(*network_of(scenarios.front())->graph, std::move(all));
+  std::sort(all.begin(), all.end());  // as the file lists them
+  const topologies::HostBlocks blocks(*network_of(scenarios.front())->graph);
+  all = blocks.best(all, static_cast<int>(all.size()));
   std::vector<std::vector<HostId>> chosen(jobs.size());
   for (const auto host : all) {
     // Interleaved: to the job that has had the smallest part of its hosts; packed: to the first that is not complete.
