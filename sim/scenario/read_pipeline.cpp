@@ -5,6 +5,10 @@
 namespace lockstep::scenario {
 namespace {
 
+workloads::StagePlacement read_placement(const YamlView& view) {
+  return workloads::all_stage_placements[view.choice({"linear", "loop", "v", "wave", "bidirectional"})];
+}
+
 void read_schedule(const YamlView& view, const YamlView& placement, PipelineSpec& pipeline) {
   const auto text = view.text();
   std::vector<std::string> names;
@@ -13,8 +17,12 @@ void read_schedule(const YamlView& view, const YamlView& placement, PipelineSpec
   pipeline.schedule = known.empty() ? text : known;
   if (known.empty())
     view.problem("'" + text + "' is not a schedule", catalog_name(text, names, "a CSV file with an order"));
-  if (placement.exists())
-    placement.problem("schedule " + text + " has its own placement", "placement only with a CSV file");
+  if (!placement.exists()) return;
+  const auto* schedule = workloads::find_schedule(pipeline.schedule);
+  if (schedule == nullptr || !schedule->designs)
+    return placement.problem("schedule " + text + " has its own placement",
+                             "placement only with a CSV file or schedule design");
+  pipeline.placement = read_placement(placement);
 }
 
 void read_order_file(const YamlView& view, const YamlView& placement, const std::filesystem::path& folder,
@@ -28,14 +36,14 @@ void read_order_file(const YamlView& view, const YamlView& placement, const std:
   if (!placement.exists())
     return view.problem("a CSV file does not say on which ranks its stages are",
                         "placement: linear, loop, v, wave or bidirectional");
-  pipeline.placement =
-      workloads::all_stage_placements[placement.choice({"linear", "loop", "v", "wave", "bidirectional"})];
+  pipeline.placement = read_placement(placement);
 }
 
 void read_schedule_or_file(const YamlView& view, const YamlView& placement, const std::filesystem::path& folder,
                            PipelineSpec& pipeline) {
   if (!view.exists()) {
-    if (placement.exists()) placement.problem("schedule 1f1b has its own placement", "placement only with a CSV file");
+    if (placement.exists())
+      placement.problem("schedule 1f1b has its own placement", "placement only with a CSV file or schedule design");
     return;
   }
   if (!expect_value(view, "the name of a schedule, or a CSV file with an order")) return;
