@@ -18,9 +18,10 @@ namespace {
 /// The scenario's key for what a ScheduleError is about.
 std::string key_of(const std::string& about) {
   static const std::map<std::string, std::string> keys = {
-      {"stages", "parallel.pipeline"}, {"microbatches", "batch.microbatches"},
-      {"chunks", "pipeline.chunks"},   {"group", "pipeline.group"},
-      {"slices", "pipeline.slices"},   {"memory-limit", "pipeline.memory_limit"}};
+      {"stages", "parallel.pipeline"},    {"microbatches", "batch.microbatches"},
+      {"chunks", "pipeline.chunks"},      {"group", "pipeline.group"},
+      {"slices", "pipeline.slices"},      {"memory-limit", "pipeline.memory_limit"},
+      {"placement", "pipeline.placement"}};
   const auto found = keys.find(about);
   return found != keys.end() ? found->second : "pipeline.schedule";
 }
@@ -157,6 +158,9 @@ workloads::StepPipeline place_pipeline(const scenario::Scenario& scenario, const
   request.group = spec.group;
   request.slices = spec.slices;
   request.memory_limit = spec.memory_limit;
+  const auto* schedule = workloads::find_schedule(spec.schedule);
+  if (spec.file.empty() && schedule->designs && spec.placement != workloads::StagePlacement::linear)
+    request.placements = {spec.placement};
 
   workloads::StepPipeline pipeline;
   if (!spec.file.empty()) {
@@ -168,8 +172,8 @@ workloads::StepPipeline place_pipeline(const scenario::Scenario& scenario, const
   check_passes(scenario, std::int64_t{ranks} * chunks);
   auto shape = pipeline.order.shape;
   if (spec.file.empty())
-    shape = {workloads::find_schedule(spec.schedule)->placement, ranks, chunks, request.microbatches * spec.slices,
-             spec.slices};
+    shape = {request.placements.empty() ? schedule->placement_for(chunks) : request.placements.front(), ranks, chunks,
+             request.microbatches * spec.slices, spec.slices};
   const StageClock clock(scenario, machine, model.layers, shape);
   const auto layers = spec.layers_by_speed ? clock.layers_by_speed(model.order, are_layers(model)) : spec.layers;
   const auto split = spec.layout.empty() ? workloads::split_layers(are_layers(model), ranks * chunks, layers)

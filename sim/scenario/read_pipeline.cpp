@@ -5,6 +5,10 @@
 namespace lockstep::scenario {
 namespace {
 
+workloads::StagePlacement read_placement(const YamlView& view) {
+  return workloads::all_stage_placements[view.choice({"linear", "loop", "v", "wave", "bidirectional"})];
+}
+
 void read_schedule(const YamlView& view, const YamlView& placement, PipelineSpec& pipeline) {
   const auto text = view.text();
   std::vector<std::string> names;
@@ -13,8 +17,12 @@ void read_schedule(const YamlView& view, const YamlView& placement, PipelineSpec
   pipeline.schedule = known.empty() ? text : known;
   if (known.empty())
     view.problem("'" + text + "' is not a schedule", catalog_name(text, names, "a CSV file with an order"));
-  if (placement.exists())
-    placement.problem("schedule " + text + " has its own placement", "placement only with a CSV file");
+  if (!placement.exists()) return;
+  const auto* schedule = workloads::find_schedule(pipeline.schedule);
+  if (schedule == nullptr || !schedule->designs)
+    return placement.problem("schedule " + text + " has its own placement",
+                             "placement only with a CSV file or schedule design");
+  pipeline.placement = read_placement(placement);
 }
 
 void read_order_file(const YamlView& view, const YamlView& placement, const std::filesystem::path& folder,
@@ -28,14 +36,14 @@ void read_order_file(const YamlView& view, const YamlView& placement, const std:
   if (!placement.exists())
     return view.problem("a CSV file does not say on which ranks its stages are",
                         "placement: linear, loop, v, wave or bidirectional");
-  pipeline.placement =
-      workloads::all_stage_placements[placement.choice({"linear", "loop", "v", "wave", "bidirectional"})];
+  pipeline.placement = read_placement(placement);
 }
 
 void read_schedule_or_file(const YamlView& view, const YamlView& placement, const std::filesystem::path& folder,
                            PipelineSpec& pipeline) {
   if (!view.exists()) {
-    if (placement.exists()) placement.problem("schedule 1f1b has its own placement", "placement only with a CSV file");
+    if (placement.exists())
+      placement.problem("schedule 1f1b has its own placement", "placement only with a CSV file or schedule design");
     return;
   }
   if (!expect_value(view, "the name of a schedule, or a CSV file with an order")) return;
@@ -44,6 +52,16 @@ void read_schedule_or_file(const YamlView& view, const YamlView& placement, cons
   } else {
     read_schedule(view, placement, pipeline);
   }
+}
+
+/// Stages on a line have one chunk each. Said here, since a placement that is not given reads as a line too and is then
+/// the usual one for the chunks.
+void read_chunks_of_line(const YamlView& placement, PipelineSpec& pipeline) {
+  if (!placement.exists() || pipeline.placement != workloads::StagePlacement::linear) return;
+  if (pipeline.chunks.value_or(1) > 1)
+    placement.problem("stages on a line have one chunk each, not " + std::to_string(*pipeline.chunks),
+                      "loop, v or wave, or chunks: 1");
+  pipeline.chunks = 1;
 }
 
 /// Reads the options that schedules leave open; a file gives the whole order.
@@ -69,6 +87,8 @@ void read_schedule_options(const YamlView& view, KeyReader& keys, PipelineSpec& 
     if (limit.is_list() && pipeline.memory_limit.empty())
       limit.problem("is empty", "one limit for all ranks, or one for each");
   }
+  if (schedule != nullptr && schedule->designs && pipeline.file.empty())
+    read_chunks_of_line(view["placement"], pipeline);
   if (pipeline.file.empty()) return;
   for (const auto* key : {"chunks", "group", "slices", "slice_lengths", "memory_limit"}) {
     const auto of_schedules = view[key];

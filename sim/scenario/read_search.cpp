@@ -35,8 +35,9 @@ void schedules(const YamlView& view, std::vector<std::string>& into) {
   if (!view.exists()) return;
   std::vector<std::string> names;
   for (const workloads::Schedule& schedule : lockstep::workloads::schedules()) {
-    // An automatic order follows the times of each plan; steps of slices cannot be had yet.
-    if (!schedule.chooses_by_time && !schedule.takes_slices) names.emplace_back(schedule.name);
+    // An automatic order follows the times of each plan, of which only a design has a bound; steps of slices cannot be
+    // had yet.
+    if ((!schedule.chooses_by_time || schedule.designs) && !schedule.takes_slices) names.emplace_back(schedule.name);
   }
   into.clear();
   for (const auto& item : values_of(view)) {

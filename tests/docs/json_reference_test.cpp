@@ -56,7 +56,9 @@ const std::vector<Documented> documented{
      {"lockstep plan --chips 16..64 --tokens 1e12 --price 2 --set 'search={tensor: 8, pipeline: 1}'"
       " --set batch.sequences=4 " +
       nodes}},
-    {"schedule", {"lockstep schedule zb-h1 --stages 2 --microbatches 4"}},
+    {"schedule",
+     {"lockstep schedule zb-h1 --stages 2 --microbatches 4",
+      "lockstep schedule design --stages 2 --microbatches 4 --memory-limit 1,2"}},
     {"schedule of several",
      {"lockstep schedule 1f1b dualpipe --stages 3 --microbatches 8"}},  // dualpipe needs even ones
     {"cost",

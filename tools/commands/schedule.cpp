@@ -18,6 +18,7 @@
 #include "tools/output/schedules/schedule_study.hpp"
 #include "tools/report/schedule_report.hpp"
 #include "workloads/pipeline/csv/pytorch_csv.hpp"
+#include "workloads/pipeline/design/design.hpp"
 #include "workloads/pipeline/schedules/schedules.hpp"
 #include "workloads/pipeline/verify_order.hpp"
 
@@ -83,8 +84,13 @@ workloads::StageTimes scaled(const workloads::StageTimes& times, double factor) 
 /// Times for an order of so many stages; `share` is the part of a rank's time that a chunk takes.
 workloads::PipelineTimes times_for(const ScheduleArguments& arguments, std::int32_t stages, double share = 1) {
   workloads::PipelineTimes times;
-  const auto one = scaled(stage_times(arguments.times), share);
-  times.stages = {one};
+  times.stages.clear();
+  std::istringstream parts(arguments.times + "/");
+  for (std::string part; std::getline(parts, part, '/');) times.stages.push_back(scaled(stage_times(part), share));
+  if (times.stages.size() != 1 && times.stages.count() != stages) {
+    refuse("--times", "has times of " + std::to_string(times.stages.size()) + " stages",
+           "F,I,W for all stages, or F,I,W/F,I,W/... for each of " + std::to_string(stages));
+  }
   times.latency = number_of("--latency", arguments.latency);
   if (!arguments.pair.empty()) times.pair = number_of("--pair", arguments.pair) * share;
   if (arguments.stage_scale.empty()) return times;
@@ -93,8 +99,9 @@ workloads::PipelineTimes times_for(const ScheduleArguments& arguments, std::int3
     refuse("--stage-scale", "has " + std::to_string(scales.size()) + " numbers",
            "one for each of " + std::to_string(stages) + " stages");
   }
-  times.stages.clear();
-  for (const double scale : scales) times.stages.push_back(scaled(one, scale));
+  if (times.stages.size() == 1) times.stages.assign(stages, times.stages.front());
+  for (workloads::VirtualStageId stage = 0; stage < stages; ++stage)
+    times.stages[stage] = scaled(times.stages[stage], scales[position_of(stage)]);
   return times;
 }
 
@@ -110,6 +117,25 @@ void share_out(const ScheduleArguments& arguments, std::int32_t slices, workload
   const double sum = std::accumulate(scales.begin(), scales.end(), 0.0);
   if (sum <= 0) refuse("--slice-scale", "no slice takes any time", "at least one number above 0");
   for (workloads::SliceId slice = 0; slice < slices; ++slice) times.slices[slice] = scales[position_of(slice)] / sum;
+}
+
+workloads::StagePlacement placement_named(const std::string& word) {
+  std::string list;
+  for (const auto placement : workloads::all_stage_placements) {
+    if (name(placement) == word) return placement;
+    list += (list.empty() ? "" : ", ") + std::string(name(placement));
+  }
+  refuse("--placement", word.empty() ? "is missing: the CSV does not give it" : "'" + word + "' is not a placement",
+         "one of " + list);
+}
+
+/// Those that a design may use; none are the usual one for its chunks.
+std::vector<workloads::StagePlacement> placements_named(const std::string& words) {
+  std::vector<workloads::StagePlacement> placements;
+  if (words.empty()) return placements;
+  std::istringstream parts(words + ",");
+  for (std::string part; std::getline(parts, part, ',');) placements.push_back(placement_named(part));
+  return placements;
 }
 
 workloads::ScheduleRequest request_for(const ScheduleArguments& arguments, const workloads::Schedule& schedule,
@@ -130,18 +156,27 @@ workloads::ScheduleRequest request_for(const ScheduleArguments& arguments, const
   const auto chunks = std::clamp(request.chunks.value_or(schedule.usual_chunks), 1, 1024);
   const auto stages = std::int64_t{std::clamp(request.ranks, 1, 65'536)} * chunks;
   request.times = times_for(arguments, static_cast<std::int32_t>(stages), comparing ? 1.0 / chunks : 1);
+  if (schedule.designs) request.placements = placements_named(arguments.placement);
   share_out(arguments, request.slices, request.times);
   return request;
 }
 
 /// Makes, verifies and times an order of ours.
 output::ScheduleStudy study_schedule(const workloads::ScheduleRequest& request) {
-  auto order = make_order(request);
+  std::optional<output::DesignStudy> designed;
+  auto order = [&] {
+    if (!workloads::find_schedule(request.name)->designs) return make_order(request);
+    auto design = design_pipeline(request);
+    designed = output::study_design(request, design);
+    return std::move(design.order);
+  }();
   if (const auto problems = verify_order(order); !problems.empty()) {
     throw InternalError(request.name + " is not a sound order: " + problems[0].what + "; expected " +
                         problems[0].expected);
   }
-  return output::study_order(std::move(order), request.times, closed_form(request));
+  auto study = output::study_order(std::move(order), request.times, closed_form(request));
+  study.design = std::move(designed);
+  return study;
 }
 
 const workloads::Schedule& schedule_named(const std::string& word) {
@@ -166,16 +201,6 @@ std::string read_csv(const std::string& file) {
   text << std::ifstream(file, std::ios::binary).rdbuf();
   if (!text) refuse(file, "the file cannot be read", "the CSV of a schedule");
   return std::move(text).str();
-}
-
-workloads::StagePlacement placement_named(const std::string& word) {
-  std::string list;
-  for (const auto placement : workloads::all_stage_placements) {
-    if (name(placement) == word) return placement;
-    list += (list.empty() ? "" : ", ") + std::string(name(placement));
-  }
-  refuse("--placement", word.empty() ? "is missing: the CSV does not give it" : "'" + word + "' is not a placement",
-         "one of " + list);
 }
 
 workloads::ImportedOrder import_order(const ScheduleArguments& arguments) {
@@ -240,6 +265,8 @@ void compare(const ScheduleArguments& arguments) {
                                       {"--slice-scale", arguments.slice_scale}}) {
     if (!value.empty()) refuse(option, "is for one schedule", "one NAME");
   }
+  if (arguments.times.find('/') != std::string::npos)
+    refuse("--times", "times of each stage are for one schedule", "one F,I,W, or one NAME");
   std::vector<output::ComparedSchedule> rows;
   for (const auto& word : arguments.names) {
     output::ComparedSchedule row{word, std::nullopt, ""};
@@ -274,9 +301,10 @@ void check_options(const ScheduleArguments& arguments) {
   if (arguments.import.empty()) {
     if (arguments.names.empty())
       refuse("NAME", "is missing", "a schedule (lockstep schedule --list), or --import FILE.csv");
-    if (!arguments.placement.empty())
-      refuse("--placement", "is for --import", "no placement: schedules have their own");
-    for (const auto& word : arguments.names) (void)schedule_named(word);
+    bool designs = false;
+    for (const auto& word : arguments.names) designs |= schedule_named(word).designs;
+    if (!arguments.placement.empty() && !designs)
+      refuse("--placement", "is for --import and design", "no placement: schedules have their own");
     if (!arguments.stages) refuse("--stages", "is missing", "the number of ranks P");
     if (!arguments.microbatches) refuse("--microbatches", "is missing", "the number of microbatches M");
     return;
@@ -347,9 +375,13 @@ void add_schedule(CommandLine& line) {
   command.option("--slices", a.slices,
                  "seq1f1b, seq1f1b-interleaved, slimpipe, --import: slices of a microbatch's sequence (--import: "
                  "none if not given)");
-  command.option("--memory-limit", a.memory_limit,
-                 "automatic schedules: most microbatches whose activations a rank holds, L or one per rank L,L,...");
-  command.option("--times", a.times, "F,I,W of one microbatch on one chunk (comparing: on a rank's whole share)")
+  command.option(
+      "--memory-limit", a.memory_limit,
+      "zb-auto, zb-v-auto, design: most microbatches whose activations a rank holds, L or one per rank L,L,...");
+  command
+      .option("--times", a.times,
+              "F,I,W of one microbatch on one chunk, or F,I,W/F,I,W/... of each virtual stage (comparing: on a rank's "
+              "whole share)")
       .shows_default();
   command.option("--stage-scale", a.stage_scale,
                  "factor of each virtual stage's times, such as 1,1,1,1.3 for a last stage with the head");
@@ -359,7 +391,8 @@ void add_schedule(CommandLine& line) {
   command.option("--pair", a.pair, "time of an overlapped forward-backward pair (default: F + I + W)");
   command.option("--import", a.import, "read an order from a CSV of torch.distributed.pipelining");
   command.option("--placement", a.placement,
-                 "how an imported order places its virtual stages on ranks: linear, loop, v, wave, bidirectional");
+                 "how an imported order places its virtual stages on ranks: linear, loop, v, wave, bidirectional; of "
+                 "design those that it may use, such as v,loop");
   command.option("--csv", a.csv, "write the order as CSV to a file, or to stdout with -");
   command
       .option("--csv-dialect", a.csv_dialect,
@@ -377,6 +410,7 @@ void add_schedule(CommandLine& line) {
       "Examples:\n  lockstep schedule 1f1b --stages 4 --microbatches 8\n"
       "  lockstep schedule dualpipe --stages 8 --microbatches 20 --pair 2.5 --out out/dualpipe\n"
       "  lockstep schedule 1f1b zb-h1 dualpipe-v --stages 8 --microbatches 16\n"
+      "  lockstep schedule design --stages 4 --microbatches 12 --stage-scale 1,1,1,1.3 --memory-limit 3\n"
       "  lockstep schedule --import order.csv --placement v --times 1,1.2,0.8 --latency 0.1");
   command.callback([arguments] { run_schedule(*arguments); });
 }

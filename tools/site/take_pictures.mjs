@@ -59,6 +59,11 @@ writeFileSync(racks, execFileSync(lockstep, ["run", join(scenarios, "llama3-70b-
 execFileSync(lockstep, ["compare", join(scenarios, "llama3-70b-h100.yaml"), join(scenarios, "llama3-70b-v5p-1024.yaml"), racks, "--out", join(out, "compare")], { stdio: "ignore" });
 copyFileSync(join(out, "compare/compare.svg"), join(folder, "compare.svg"));
 
+// A designed order and the best published one under the same limit.
+const pipeline = ["--stages", "4", "--microbatches", "12", "--times", "1,1.2,0.8/1,1.2,0.8/1,1.2,0.8/1.5,1.8,1.2", "--latency", "0.1", "--memory-limit", "3"];
+execFileSync(lockstep, ["schedule", "design", ...pipeline, "--svg", join(folder, "design_schedule.svg")], { stdio: "ignore" });
+execFileSync(lockstep, ["schedule", "zb-auto", ...pipeline, "--svg", join(folder, "design_schedule_published.svg")], { stdio: "ignore" });
+
 // The power of one step on three networks.
 const fabrics = "infiniband-ndr-fat-tree,{like: infiniband-ndr-fat-tree, oversubscription: 4},{like: infiniband-ndr-rail, rails: separate}";
 const prices = join(scenarios, "../topologies/catalog/prices/example.yaml");

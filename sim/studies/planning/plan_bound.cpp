@@ -115,10 +115,10 @@ LowerBound PlanBounds::of(std::int32_t pipeline, std::int64_t microbatches, cons
   const auto& base = space_.base();
   const auto& schedule = space_.schedule(choice);
   const auto& stages = virtual_stages(pipeline * choice.chunks);
-  const workloads::PipelineShape shape{schedule.placement, pipeline, choice.chunks,
-                                       static_cast<std::int32_t>(microbatches)};
+  const auto placement = schedule.placement_for(choice.chunks);
+  const workloads::PipelineShape shape{placement, pipeline, choice.chunks, static_cast<std::int32_t>(microbatches)};
   const bool split = schedule.splits_backward;
-  const bool one_chunk = choice.chunks == 1 && schedule.placement != workloads::StagePlacement::bidirectional;
+  const bool one_chunk = choice.chunks == 1 && placement != workloads::StagePlacement::bidirectional;
   fill_and_drain(stages, schedule, shape);
 
   LowerBound bound;
@@ -155,8 +155,7 @@ LowerBound PlanBounds::of(std::int32_t pipeline, std::int64_t microbatches, cons
       }
       update += stage.update;
       held += stage.held;
-      kept = schedule.placement == workloads::StagePlacement::bidirectional ? std::max(kept, stage.kept)
-                                                                            : kept + stage.kept;
+      kept = placement == workloads::StagePlacement::bidirectional ? std::max(kept, stage.kept) : kept + stage.kept;
     });
     if (schedule.overlaps) work = compute;
     const double end = begin + std::max(work, backwards);

@@ -52,6 +52,14 @@ bool is_another(const workloads::Schedule& schedule, std::int32_t chunks) {
   return schedule.placement == workloads::StagePlacement::loop && chunks == 1;
 }
 
+/// Chunks per rank that a schedule is tried with; a design also with one.
+std::vector<std::int32_t> chunks_of(const workloads::Schedule& schedule, const scenario::SearchSpec& search) {
+  if (!schedule.takes_chunks()) return {schedule.usual_chunks};
+  auto chunks = search.chunks;
+  if (schedule.designs && std::find(chunks.begin(), chunks.end(), 1) == chunks.end()) chunks.insert(chunks.begin(), 1);
+  return chunks;
+}
+
 /// Whether the scenario lists the operations to recompute, instead of those that `selective` means by itself.
 bool names_operations(const workloads::Recompute& recompute) {
   return recompute.any() && !recompute.all &&
@@ -287,14 +295,15 @@ const PlanSpace::ScheduleChoices& PlanSpace::choices(std::int32_t pipeline, std:
   std::map<std::tuple<workloads::StagePlacement, std::int32_t, bool, bool>, std::size_t> forms;
   for (std::int32_t i = 0; i < std::ssize(search.schedules); ++i) {
     const auto& schedule = *schedule_of_choice_[position_of(i)];
-    for (const auto chunks : schedule.takes_chunks() ? search.chunks : std::vector{schedule.usual_chunks}) {
+    for (const auto chunks : chunks_of(schedule, search)) {
       if (is_another(schedule, chunks) || schedule.why_not(pipeline, microbatches, chunks) ||
           !workloads::split_layers(is_layer_, pipeline * chunks, {}).what.empty())
         continue;
       made.all.push_back({i, chunks});
       const auto form =
           forms
-              .try_emplace({schedule.placement, chunks, schedule.splits_backward, schedule.overlaps}, made.forms.size())
+              .try_emplace({schedule.placement_for(chunks), chunks, schedule.splits_backward, schedule.overlaps},
+                           made.forms.size())
               .first->second;
       if (form == made.forms.size()) made.forms.emplace_back();
       made.forms[form].push_back({i, chunks});
@@ -361,6 +370,7 @@ scenario::Scenario PlanSpace::scenario(const Node& node, const PlanChoice& choic
     made.pipeline.chunks = choice.schedule.chunks;
     made.pipeline.group.reset();
     made.pipeline.memory_limit.clear();
+    made.pipeline.placement = workloads::StagePlacement::linear;  // a design's own for its chunks
   }
   return made;
 }

@@ -143,7 +143,7 @@ void PlanTree::plans_of(const PlanBranch& above, Branches& result) {
   const auto form =
       std::find_if(forms.begin(), forms.end(), [&](const auto& one) { return one.front() == above.choice.schedule; });
   for (const auto& schedule : *form) {
-    const auto bound = bounds.in_order(sequences_.sequence(pipeline, microbatches, schedule), schedule);
+    const auto bound = bound_of_order(bounds, pipeline, microbatches, schedule);
     for (auto placement = above.choice.placement; placement < std::ssize(which); ++placement) {
       if (which[position_of(placement)] != which[position_of(above.choice.placement)]) continue;
       PlanBranch branch = above;
@@ -154,6 +154,13 @@ void PlanTree::plans_of(const PlanBranch& above, Branches& result) {
       take(branch, bound, above.bound_s, result);
     }
   }
+}
+
+/// A design's order follows the times of its plan, so it has the bound of every order.
+LowerBound PlanTree::bound_of_order(PlanBounds& bounds, std::int32_t pipeline, std::int64_t microbatches,
+                                    const ScheduleChoice& schedule) {
+  if (space_.schedule(schedule).designs) return bounds.of(pipeline, microbatches, schedule);
+  return bounds.in_order(sequences_.sequence(pipeline, microbatches, schedule), schedule);
 }
 
 template <class Timed, class Summary>
@@ -248,7 +255,7 @@ std::vector<LowerBound> PlanTree::bounds_of(const PlanChoice& choice) {
           bound_of_tokens(number, choice),
           bound_of_step(number, choice),
           bounds.of(pipeline, choice.microbatches, choice.schedule),
-          bounds.in_order(sequences_.sequence(pipeline, choice.microbatches, choice.schedule), choice.schedule)};
+          bound_of_order(bounds, pipeline, choice.microbatches, choice.schedule)};
 }
 
 }  // namespace lockstep::planning

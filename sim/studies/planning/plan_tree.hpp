@@ -45,6 +45,8 @@ class PlanTree {
   void cost_classes_of(const PlanBranch& branch, Branches& result);
   void plans_of(const PlanBranch& branch, Branches& result);
   [[nodiscard]] LowerBound bound_of_tokens(std::int32_t node, const PlanChoice& choice);
+  [[nodiscard]] LowerBound bound_of_order(PlanBounds& bounds, std::int32_t pipeline, std::int64_t microbatches,
+                                          const ScheduleChoice& schedule);
   [[nodiscard]] LowerBound bound_of_step(std::int32_t node, const PlanChoice& choice);
   /// The lightest passes of the ZeRO stages allowed or, if their passes are not alike, of all stages.
   [[nodiscard]] const PassesSummary& lightest_passes(const Node& node, PlanChoice choice);

@@ -40,6 +40,21 @@ Json json_of(const workloads::PipelineTimes& times) {
   return json;
 }
 
+Json json_of(const DesignStudy& design) {
+  Json json = {{"bounded_by", design.bounded_by},   {"memory_limit_microbatches", design.limits},
+               {"published", Json::array()},        {"why", design.why},
+               {"with_more_memory", Json::array()}, {"with_more_memory_text", design.with_more_memory}};
+  for (const auto& rival : design.published)
+    json["published"].push_back({{"schedule", rival.schedule}, {"makespan", rival.makespan}});
+  for (const auto& more : design.more_memory) {
+    Json rank = nullptr;
+    if (more.rank >= 0) rank = more.rank;
+    json["with_more_memory"].push_back(
+        {{"rank", rank}, {"limit_microbatches", more.limit}, {"makespan", more.makespan}});
+  }
+  return json;
+}
+
 /// Everything that does not grow with the number of cells.
 Json summary_of(const ScheduleStudy& study) {
   const auto& shape = study.order.shape;
@@ -71,6 +86,14 @@ Json summary_of(const ScheduleStudy& study) {
                {"peak_activations_microbatches", study.peak_microbatches()},
                {"parameter_copies", study.parameter_copies()},
                {"closed_form", json_of(study.form)}};
+  json["lower_bound"] = nullptr;
+  json["gap"] = nullptr;
+  json["design"] = nullptr;
+  if (study.design) {
+    json["lower_bound"] = study.design->lower_bound;
+    json["gap"] = study.design->gap;
+    json["design"] = json_of(*study.design);
+  }
   for (std::size_t rank = 0; rank < study.order.ranks.size(); ++rank) {
     json["bubble_step_fraction"].push_back(study.step_fraction(rank));
     json["bubble_span_fraction"].push_back(study.span_fraction(rank));

@@ -44,7 +44,7 @@ ScheduleStudy study_order(workloads::PipelineOrder order, workloads::PipelineTim
     for (auto& bubble : *bubbles) bubble = std::abs(bubble) < noise ? 0 : bubble;
   }
   auto held = held_activations(order);
-  return {std::move(order), std::move(times), std::move(timing), std::move(held), std::move(form), ""};
+  return {std::move(order), std::move(times), std::move(timing), std::move(held), std::move(form), "", {}};
 }
 
 }  // namespace lockstep::output

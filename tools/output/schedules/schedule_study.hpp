@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "tools/output/schedules/design_study.hpp"
 #include "workloads/pipeline/pipeline_timing.hpp"
 #include "workloads/pipeline/schedules/closed_form.hpp"
 
@@ -15,7 +16,8 @@ struct ScheduleStudy {
   workloads::PipelineTiming timing;
   workloads::HeldActivations held;  ///< in chunks
   std::optional<workloads::ClosedForm> form;
-  std::string remark;  ///< on how an imported file was read, "" if there is nothing to say
+  std::string remark;                      ///< on how an imported file was read, "" if there is nothing to say
+  std::optional<DesignStudy> design = {};  ///< of a designed order
 
   [[nodiscard]] std::string title() const;       ///< "1f1b", or "imported order"
   [[nodiscard]] std::size_t worst_step() const;  ///< rank with the longest bubble of the step

@@ -148,6 +148,22 @@ std::string ranks_text(const ScheduleStudy& study) {
          (study.order.shape.slices > 1 ? ", each by a slice\n" : "\n");
 }
 
+/// The bound, the best of the others, and why.
+std::string design_text(const ScheduleStudy& study) {
+  constexpr std::size_t most_rivals = 5;
+  const auto& design = *study.design;
+  std::string text = "lower bound " + number(design.lower_bound) + ", gap " + percent(design.gap) + "; the bound is " +
+                     design.bounded_by + "\n";
+  if (!design.published.empty()) {
+    text += "published schedules under the same limits:";
+    for (std::size_t i = 0; i < std::min(design.published.size(), most_rivals); ++i)
+      text += (i == 0 ? " " : ", ") + design.published[i].schedule + " " + number(design.published[i].makespan);
+    text += design.published.size() > most_rivals ? ", ...\n" : "\n";
+  }
+  for (const auto& sentence : design.why) text += sentence + "\n";
+  return text + design.with_more_memory + "\n";
+}
+
 }  // namespace
 
 std::string schedule_text(const ScheduleStudy& study) {
@@ -160,7 +176,7 @@ std::string schedule_text(const ScheduleStudy& study) {
   if (!study.remark.empty()) text += study.remark + "\n";
   text += times_text(study.times, "of one microbatch on one chunk");
   text += "makespan " + number(study.timing.makespan) + "\n\n" + timeline_text(study) + ranks_text(study) + "\n" +
-          form_text(study);
+          (study.design ? design_text(study) : form_text(study));
   return text;
 }
 
@@ -200,6 +216,9 @@ std::string comparison_text(std::span<const ComparedSchedule> schedules, const w
   }
   text += table.to_string();
   if (!refusals.empty()) text += "\n" + refusals;
+  for (const auto& row : schedules) {
+    if (row.study && row.study->design) text += "\n" + row.name + ": " + design_text(*row.study);
+  }
   return text;
 }
 

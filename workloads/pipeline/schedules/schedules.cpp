@@ -29,6 +29,7 @@ extern const Schedule overlap_1f1b_schedule;
 extern const Schedule seq1f1b_schedule;
 extern const Schedule seq1f1b_interleaved_schedule;
 extern const Schedule slimpipe_schedule;
+extern const Schedule design_schedule;
 
 namespace {
 
@@ -57,6 +58,7 @@ const std::reference_wrapper<const Schedule> table[] = {
     seq1f1b_schedule,
     seq1f1b_interleaved_schedule,
     slimpipe_schedule,
+    design_schedule,
 };
 // clang-format on
 
@@ -86,7 +88,7 @@ Refusal wrong_size(const ScheduleRequest& request, std::int64_t chunks) {
 // Options that a schedule knows nothing of are refused, not passed over.
 Refusal foreign_option(const Schedule& schedule, const ScheduleRequest& request, std::int32_t chunks) {
   const auto named = "'" + std::string(schedule.name) + "'";
-  if (schedule.usual_chunks == 1 && chunks > 1)
+  if (schedule.usual_chunks == 1 && chunks > 1 && !schedule.takes_chunks())
     return ScheduleProblem{"chunks", named + " has one chunk per rank, not " + std::to_string(chunks), "1"};
   if (schedule.placement == v && chunks != 2) {
     return ScheduleProblem{"chunks",
@@ -98,8 +100,12 @@ Refusal foreign_option(const Schedule& schedule, const ScheduleRequest& request,
                            "slices with seq1f1b, seq1f1b-interleaved or slimpipe only"};
   if (request.group && !schedule.takes_group)
     return ScheduleProblem{"group", named + " has no group size", "a group with interleaved or overlap-1f1b only"};
+  if (!request.placements.empty() && !schedule.designs) {
+    return ScheduleProblem{"placement", named + " has its own placement", "a placement with design only"};
+  }
   if (!request.memory_limit.empty() && !schedule.chooses_by_time) {
-    return ScheduleProblem{"memory-limit", named + " knows no memory limit", "a limit with zb-auto or zb-v-auto only"};
+    return ScheduleProblem{"memory-limit", named + " knows no memory limit",
+                           "a limit with zb-auto, zb-v-auto or design only"};
   }
   return {};
 }

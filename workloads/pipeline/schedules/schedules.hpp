@@ -30,8 +30,9 @@ struct ScheduleRequest {
   /// Automatic schedules: most activations a rank may hold, in forwards of one microbatch through all its
   /// chunks; one for all ranks or one per rank. Empty: the schedule's own.
   std::vector<double> memory_limit;
-  ActivationModel activations;  ///< automatic schedules
-  PipelineTimes times;          ///< automatic schedules choose their order by them
+  ActivationModel activations;             ///< automatic schedules
+  std::vector<StagePlacement> placements;  ///< Schedule::designs: where stages may stand; empty: placement_for(chunks)
+  PipelineTimes times;                     ///< automatic schedules choose their order by them
 };
 
 /// The reason why a schedule cannot be made; about, what and expected as in ScheduleError.
@@ -52,6 +53,7 @@ struct Schedule {
   bool splits_backward = false;
   bool overlaps = false;          ///< has forward-backward pairs
   bool chooses_by_time = false;   ///< looks at ScheduleRequest::times and takes limits of memory
+  bool designs = false;           ///< seeks the best order, on any placement and number of chunks (design/design.hpp)
   bool takes_group = false;       ///< looks at ScheduleRequest::group
   bool takes_slices = false;      ///< passes are slices of microbatches; looks at ScheduleRequest::slices
   bool shares_attention = false;  ///< of slices: ranks take over attention of each other's, so that all take as long
@@ -62,7 +64,14 @@ struct Schedule {
   /// The literature's bubble and activations (closed_form.hpp); null: there is none.
   std::optional<ClosedForm> (*closed_form)(const FormLetters&) = nullptr;
 
-  [[nodiscard]] bool takes_chunks() const { return usual_chunks > 1 && placement != StagePlacement::v; }  ///< V is free
+  [[nodiscard]] bool takes_chunks() const {  ///< V is free
+    return designs || (usual_chunks > 1 && placement != StagePlacement::v);
+  }
+  /// Where stages stand if a request does not say: of a design the V for two chunks and the loop for more.
+  [[nodiscard]] StagePlacement placement_for(std::int32_t chunks) const {
+    if (!designs || chunks == 1) return placement;
+    return chunks == 2 ? StagePlacement::v : StagePlacement::loop;
+  }
   /// The problem of the request: a size out of range, an option that the schedule does not have, or the schedule's own
   /// rule of P, M, V and N. If there is none, make_order succeeds, unless a memory limit or given times of stages
   /// prevent it.

@@ -115,5 +115,27 @@ TEST(ScheduleComparison, RefusedOnesSayWhy) {
   EXPECT_EQ(read["schedules"][1], (json{{"schedule", "dualpipe"}, {"refused", "odd"}}));
 }
 
+// Two ranks under limits of 1 and 2 microbatches: a design is set beside what fits too, and rank 0's memory is what it
+// lacks.
+TEST(ScheduleStudyTest, ADesignSaysWhatItIsComparedWithAndWhatItLacks) {
+  auto asked = test::request_of("design", 2, 8);
+  asked.memory_limit = {1, 2};
+  const auto design = design_pipeline(asked);
+  auto study = output::study_order(design.order, asked.times, {});
+  study.design = output::study_design(asked, design);
+  EXPECT_LE(study.design->lower_bound, design.makespan * (1 + 1e-12));
+  EXPECT_FALSE(study.design->published.empty());
+  EXPECT_GE(study.design->published.front().makespan, design.makespan - 1e-9);
+  ASSERT_EQ(study.design->more_memory.size(), 3U);
+  EXPECT_THAT(study.design->with_more_memory, testing::HasSubstr("the makespan would fall to"));
+  const auto text = schedule_text(study);
+  EXPECT_THAT(text, testing::HasSubstr("lower bound"));
+  EXPECT_THAT(text, testing::HasSubstr("published schedules under the same limits"));
+  const auto json = nlohmann::json::parse(schedule_json(study));
+  EXPECT_NEAR(json.at("lower_bound").get<double>(), design.lower_bound, 1e-9);
+  EXPECT_NEAR(json.at("gap").get<double>(), design.gap(), 1e-12);
+  EXPECT_EQ(json.at("design").at("with_more_memory").size(), 3U);
+}
+
 }  // namespace
 }  // namespace lockstep

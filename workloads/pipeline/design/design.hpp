@@ -1,0 +1,50 @@
+#pragma once
+/// A pipeline order made for given times, memory limits and transfers, with a proof of how far from the best it is.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/pipeline/schedules/schedules.hpp"
+
+namespace lockstep::workloads {
+
+/// How long to search. Counted, not timed, so that equal input gives equal output on any machine.
+struct DesignEffort {
+  std::int64_t letters = 400'000'000;  ///< works timed by the local search, about 10 ns each
+  std::int64_t nodes = 200'000;        ///< states of the branch and bound, some microseconds each
+};
+
+/// An order that was not designed, under the same limits.
+struct PublishedOrder {
+  std::string name;
+  PipelineOrder order;
+  double makespan = 0;
+};
+
+struct Design {
+  PipelineOrder order;
+  double makespan = 0;
+  double lower_bound = 0;      ///< no order on any allowed placement under the limits has a shorter makespan
+  std::string bounded_by;      ///< what the bound is: the work of a rank, the way of a microbatch, all orders
+  std::vector<double> limits;  ///< of each rank, in microbatches through all its chunks
+  std::vector<PublishedOrder> published;  ///< those that fit, on every allowed placement, the shortest first
+  [[nodiscard]] double gap() const { return lower_bound > 0 ? makespan / lower_bound - 1 : 0; }
+};
+
+/// The best order found for a request in which why_not finds no problem. Throws ScheduleError if no order exists under
+/// its limits.
+[[nodiscard]] Design design_pipeline(const ScheduleRequest& request, const DesignEffort& effort = {});
+
+/// The same design where one rank, or every rank, holds more.
+struct MoreMemory {
+  StageId rank = -1;  ///< -1: every rank
+  double limit = 0;   ///< in microbatches; of every rank: the first one's
+  double makespan = 0;
+};
+
+/// For a tenth more on each rank by itself that has less than it could use, and on all of them; at least as much as one
+/// more input gradient takes. The shortest makespan first.
+[[nodiscard]] std::vector<MoreMemory> with_more_memory(const ScheduleRequest& request, const Design& design);
+
+}  // namespace lockstep::workloads

@@ -1,0 +1,19 @@
+#pragma once
+/// The published schedules as orders of a design problem.
+#include <string>
+#include <vector>
+
+#include "workloads/pipeline/design/design_problem.hpp"
+
+namespace lockstep::workloads {
+
+struct PublishedWords {
+  std::string name;  ///< "interleaved", with its group where it is not the usual one: "interleaved N=8"
+  Words words;
+};
+
+/// Every published schedule that stands as the problem's stages do, takes the request's sizes and stays within its
+/// limits, in the order of the table; a schedule that holds too much is not among them.
+[[nodiscard]] std::vector<PublishedWords> published_words(const DesignProblem& problem, const ScheduleRequest& request);
+
+}  // namespace lockstep::workloads
