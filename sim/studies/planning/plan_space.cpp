@@ -32,7 +32,8 @@ void refuse_fixed_parts(const scenario::Scenario& scenario) {
   if (!scenario.pipeline.layers.empty() || scenario.pipeline.layers_by_speed)
     refuse("pipeline.layers", "layers of stages belong to one plan", "even stages");
   if (!scenario.lengths.documents.empty())
-    refuse("batch.lengths", "a plan weighs sequences that are one document each", "no lengths, or lockstep run");
+    refuse("batch.lengths", "a search bounds plans by the attention of whole sequences, which documents shorten",
+           "no batch.lengths with a search, and lockstep compare of the plans that it finds with it");
   if (scenario.pipeline.slices > 1)
     refuse("pipeline.slices", "slices of sequences belong to one plan", "whole microbatches, or lockstep run");
   if (!scenario.pipeline.layout.empty())

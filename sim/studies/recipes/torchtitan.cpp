@@ -268,19 +268,32 @@ void set_recompute(Recipe& recipe, std::int64_t stages) {
           std::string("selective_ac_option op, roughly: products are kept"));
 }
 
+/// "standard", the default, is an all-to-all of NCCL. Without expert ranks torchtitan takes no notice of the option.
+void set_dispatcher(Recipe& recipe) {
+  auto& d = recipe.draft;
+  const auto* backend = recipe.options.find("parallelism.expert_parallel_comm_backend");
+  if (backend == nullptr) return;
+  if (recipe.options.number({"parallelism.expert_parallel_degree"}, 1, 1'000'000).value_or(1) == 1)
+    return d.leave_out(*backend, "no axis shares out the experts");
+  const auto word = backend->text();
+  if (word == "standard") return d.set("communication.dispatcher", "nccl", *backend);
+  if (word == "deepep" || word == "hybridep") return d.set("communication.dispatcher", word, *backend);
+  d.leave_out(*backend, "communication.dispatcher knows nccl (standard), deepep and hybridep");
+}
+
 void carry_over(Recipe& recipe) {
   set_model(recipe);
   const auto degrees = set_degrees(recipe);
   set_pipeline(recipe, degrees, recipe.layers);
   set_batch(recipe, degrees);
   set_training(recipe, degrees);
+  set_dispatcher(recipe);
   const auto layers = recipe.draft.value("pipeline.layers");
   const auto chunks = layers.empty() ? degrees.pipeline : std::count(layers.begin(), layers.end(), ',') + 1;
   set_recompute(recipe, chunks);
 }
 
 constexpr NamedOption without_counterpart[] = {
-    {"parallelism.expert_parallel_comm_backend", "communication.dispatcher says it"},
     {"parallelism.pipeline_parallel_expert_parallel_overlap",
      "a schedule overlaps all-to-alls if it pairs passes (overlap-1f1b, dualpipe-v)"},
     {"parallelism.module_fqns_per_model_part", "pipeline.layout says what stands on each stage"},

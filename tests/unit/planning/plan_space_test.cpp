@@ -246,6 +246,21 @@ TEST(PlanSpaceTest, RefusesRecomputationOfSomeLayers) {
   EXPECT_THAT(refusal_of(small), HasSubstr("training.recompute.layers: a number of layers belongs to one plan"));
 }
 
+// Bounds of plans take the attention of whole sequences, so that a plan of documents could be thrown away wrongly.
+TEST(PlanSpaceTest, SaysWhyDocumentsHaveNoSearch) {
+  auto scenario = SmallSpace(ring).load();
+  scenario.lengths.documents = {{8, 1.0}};
+  try {
+    static_cast<void>(planning::PlanSpace(scenario));
+    ADD_FAILURE() << "not refused";
+  } catch (const ConfigError& error) {
+    ASSERT_EQ(error.problems().size(), 1U);
+    EXPECT_THAT(error.problems().front().to_string(),
+                HasSubstr("batch.lengths: a search bounds plans by the attention of whole sequences, which documents "
+                          "shorten; expected no batch.lengths with a search"));
+  }
+}
+
 TEST(PlanSpaceTest, TellsThatNoPlanSplitsTheBatch) {
   SmallSpace small = ring;
   small.search = "tensor: 1, pipeline: 1";

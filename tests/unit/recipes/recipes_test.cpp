@@ -119,6 +119,32 @@ TEST(TorchtitanRecipe, Llama405B) {
   EXPECT_EQ(value_of(recipe, "training.recompute"), "full");
 }
 
+// The backend of experts' all-to-alls is the dispatcher of that name; where no axis shares out the experts it says
+// nothing.
+TEST(TorchtitanRecipe, TheBackendOfExpertsIsADispatcher) {
+  const auto of = [](const std::string& backend, const std::string& experts) {
+    std::string text;
+    for (const auto& file : recipe_files("torchtitan")) {
+      if (file.filename() == "deepseek_v3_16b.toml") text = recipe_text(file);
+    }
+    const std::string degree = "expert_parallel_degree = 8";
+    text.replace(text.find(degree), degree.size(),
+                 "expert_parallel_degree = " + experts + "\nexpert_parallel_comm_backend = \"" + backend + "\"");
+    return imported(text, "h100:1");
+  };
+  EXPECT_EQ(value_of(of("standard", "8"), "communication.dispatcher"), "nccl");
+  EXPECT_EQ(value_of(of("deepep", "8"), "communication.dispatcher"), "deepep");
+  EXPECT_EQ(value_of(of("hybridep", "8"), "communication.dispatcher"), "hybridep");
+  for (const auto& [backend, experts, why] : {std::tuple{"deepep", "1", "no axis shares out the experts"},
+                                              {"another", "8", "communication.dispatcher knows nccl (standard)"}}) {
+    const auto recipe = of(backend, experts);
+    EXPECT_EQ(value_of(recipe, "communication.dispatcher"), "");
+    ASSERT_EQ(std::count_if(recipe.left_out.begin(), recipe.left_out.end(),
+                            [&, reason = std::string(why)](const auto& left) { return left.why.starts_with(reason); }),
+              1);
+  }
+}
+
 // 48 layers with embedding and head as one layer each are 50 on 4 stages: 13, 13, 12, 12, less one at both ends.
 TEST(TorchtitanRecipe, StagesCountEmbeddingAndHead) {
   EXPECT_EQ(value_of(of_file("torchtitan", "llama4_17bx128e.toml"), "pipeline.layers"), "[12, 13, 12, 11]");
