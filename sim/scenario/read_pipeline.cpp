@@ -54,6 +54,16 @@ void read_schedule_or_file(const YamlView& view, const YamlView& placement, cons
   }
 }
 
+/// Stages on a line have one chunk each. Said here, since a placement that is not given reads as a line too and is then
+/// the usual one for the chunks.
+void read_chunks_of_line(const YamlView& placement, PipelineSpec& pipeline) {
+  if (!placement.exists() || pipeline.placement != workloads::StagePlacement::linear) return;
+  if (pipeline.chunks.value_or(1) > 1)
+    placement.problem("stages on a line have one chunk each, not " + std::to_string(*pipeline.chunks),
+                      "loop, v or wave, or chunks: 1");
+  pipeline.chunks = 1;
+}
+
 /// Reads the options that schedules leave open; a file gives the whole order.
 void read_schedule_options(const YamlView& view, KeyReader& keys, PipelineSpec& pipeline) {
   const auto small = [&](std::string_view key, std::optional<std::int32_t>& value) {
@@ -77,6 +87,8 @@ void read_schedule_options(const YamlView& view, KeyReader& keys, PipelineSpec& 
     if (limit.is_list() && pipeline.memory_limit.empty())
       limit.problem("is empty", "one limit for all ranks, or one for each");
   }
+  if (schedule != nullptr && schedule->designs && pipeline.file.empty())
+    read_chunks_of_line(view["placement"], pipeline);
   if (pipeline.file.empty()) return;
   for (const auto* key : {"chunks", "group", "slices", "slice_lengths", "memory_limit"}) {
     const auto of_schedules = view[key];

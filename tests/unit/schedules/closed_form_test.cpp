@@ -252,7 +252,7 @@ TEST(ClosedForm, SaysWhatBMeansAndIsAbsentWhereTheLiteratureHasNone) {
     if (form) {
       EXPECT_NE(form->symbols.find("B = I + W"), std::string::npos) << schedule.name;
     } else {
-      EXPECT_TRUE(schedule.name == "wave" || schedule.name == "v-1f1b") << schedule.name;
+      EXPECT_TRUE(schedule.name == "wave" || schedule.name == "v-1f1b" || schedule.designs) << schedule.name;
     }
   }
   EXPECT_FALSE(closed_form(request_of("", 4, 8)));

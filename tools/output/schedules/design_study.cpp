@@ -77,13 +77,13 @@ std::vector<std::string> why(const workloads::ScheduleRequest& request, const wo
         rank = r, wait = w;
     }
   }
-  text.push_back("The wait that it removes: " + rank_name(rank) + " is idle " + waits_for[wait] + " for " +
-                 number(theirs[rank].idle[wait]) + " in " + rival.name + " and for " + number(ours[rank].idle[wait]) +
-                 " here.");
-  text.push_back("What it does differently there: " + counted(ours[rank].early_forwards, "forward") +
-                 " before the first gradient (" + rival.name + ": " + std::to_string(theirs[rank].early_forwards) +
-                 "), and up to " + counted(ours[rank].owed, "weight gradient") + " put off to fill waits (" +
-                 rival.name + ": " + std::to_string(theirs[rank].owed) + ").");
+  text.push_back("The wait that shrinks most is that of " + rank_name(rank) + ", which is idle " + waits_for[wait] +
+                 " for " + number(theirs[rank].idle[wait]) + " in " + rival.name + " and for " +
+                 number(ours[rank].idle[wait]) + " here.");
+  text.push_back("There it runs " + counted(ours[rank].early_forwards, "forward") + " before the first gradient (" +
+                 rival.name + ": " + std::to_string(theirs[rank].early_forwards) + ") and puts off up to " +
+                 counted(ours[rank].owed, "weight gradient") + " to fill waits (" + rival.name + ": " +
+                 std::to_string(theirs[rank].owed) + ").");
   return text;
 }
 

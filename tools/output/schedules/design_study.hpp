@@ -1,5 +1,5 @@
 #pragma once
-/// What the schedule command says about a designed order beyond what it says about every order.
+/// The part of the schedule command's report that only a designed order has.
 #include <string>
 #include <vector>
 

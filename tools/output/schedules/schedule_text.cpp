@@ -152,7 +152,7 @@ std::string ranks_text(const ScheduleStudy& study) {
 std::string design_text(const ScheduleStudy& study) {
   constexpr std::size_t most_rivals = 5;
   const auto& design = *study.design;
-  std::string text = "lower bound " + number(design.lower_bound) + ", gap " + percent(design.gap) + "; it is " +
+  std::string text = "lower bound " + number(design.lower_bound) + ", gap " + percent(design.gap) + "; the bound is " +
                      design.bounded_by + "\n";
   if (!design.published.empty()) {
     text += "published schedules under the same limits:";

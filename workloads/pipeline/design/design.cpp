@@ -65,7 +65,8 @@ class Designing {
     };
     if (std::any_of(candidates_.begin(), candidates_.end(), like)) return;
     candidates_.push_back({makespan, span, std::move(words)});
-    // Of equal makespans the shorter span: ranks that need not wait for an optimizer begin their next step sooner.
+    // Among equal makespans the shorter span wins: ranks that need not wait for an optimizer begin their next step
+    // sooner.
     std::stable_sort(candidates_.begin(), candidates_.end(), [&](const Candidate& a, const Candidate& b) {
       if (std::abs(a.makespan - b.makespan) > problem_.tolerance) return a.makespan < b.makespan;
       return a.span < b.span - problem_.tolerance;

@@ -32,10 +32,11 @@ struct Design {
   [[nodiscard]] double gap() const { return lower_bound > 0 ? makespan / lower_bound - 1 : 0; }
 };
 
-/// Of a request in which why_not finds no problem. Throws ScheduleError if no order exists under its limits.
+/// The best order found for a request in which why_not finds no problem. Throws ScheduleError if no order exists under
+/// its limits.
 [[nodiscard]] Design design_pipeline(const ScheduleRequest& request, const DesignEffort& effort = {});
 
-/// What more memory would give: the same design where one rank, or every rank, holds more.
+/// The same design where one rank, or every rank, holds more.
 struct MoreMemory {
   StageId rank = -1;  ///< -1: every rank
   double limit = 0;   ///< in microbatches; of every rank: the first one's

@@ -56,7 +56,7 @@ struct DesignProblem {
   [[nodiscard]] bool is_pair(Letter letter) const { return letter >= first_pair(); }
   [[nodiscard]] const TrackPair& pair(Letter letter) const { return pairs[position_of(letter - first_pair())]; }
   [[nodiscard]] double time(Letter letter) const;
-  /// What a letter adds to what its rank holds, at its start and at its end.
+  /// The activations that a letter adds to those that its rank holds, at its start and at its end.
   [[nodiscard]] double taken(Letter letter) const;
   [[nodiscard]] double kept(Letter letter) const;
   [[nodiscard]] bool fits(StageId rank, const Word& word) const;
@@ -64,8 +64,8 @@ struct DesignProblem {
   [[nodiscard]] std::int64_t letters() const;  ///< of all words, without pairs
 };
 
-/// Of a request with valid sizes; `placement` and `chunks` say where stages stand. Throws ScheduleError for limits
-/// under which no order exists and for times that make no sense.
+/// The problem of a request with valid sizes; `placement` and `chunks` say where stages stand. Throws ScheduleError for
+/// limits under which no order exists and for times that make no sense.
 [[nodiscard]] DesignProblem design_problem(const ScheduleRequest& request, StagePlacement placement,
                                            std::int32_t chunks);
 

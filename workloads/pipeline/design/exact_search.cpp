@@ -112,7 +112,7 @@ class Branching {
     std::stable_sort(found.begin(), found.end(), [](const Option& a, const Option& b) { return a.start < b.start; });
   }
 
-  /// What no order that begins like this can beat.
+  /// The makespan that no order that begins like this can beat.
   [[nodiscard]] double bound(double last) {
     double bound = 0;
     // Earliest start of the next forward and the next input gradient of each track.

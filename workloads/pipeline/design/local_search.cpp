@@ -41,7 +41,7 @@ class Search {
     for (std::int64_t step = 0; step < steps && best > bound_ + problem_.tolerance; ++step) {
       if (!move(path)) continue;
       const double made = timing_.run(words_);
-      // What a move may lose falls to nothing, so that the search first wanders and then settles.
+      // The loss that a move may bring falls to nothing, so that the search first wanders and then settles.
       const double may_lose = most_lost * (1 - static_cast<double>(step) / static_cast<double>(steps));
       if (made <= now + may_lose + problem_.tolerance) {
         now = made;

@@ -69,7 +69,7 @@ class LeastTimesMaker {
     }
     pass_before();
     pass_after();
-    // Of equal bounds that of the busiest rank is named.
+    // Among equal bounds the busiest rank is named.
     std::vector<std::pair<double, StageId>> by_work;
     for (const auto rank : problem_.tracks_of.ids()) by_work.emplace_back(-work_of(rank), rank);
     std::sort(by_work.begin(), by_work.end());
@@ -116,8 +116,8 @@ class LeastTimesMaker {
     }
     times.weight_after = paired ? 0 : track.weight_gradient;
     if (paired) times.chain[2] = 0;
-    // What the rank holds when the k-th forward has started: at least that of this track and of those of its chunks
-    // that the microbatch has passed before.
+    // When the k-th forward has started, the rank holds at least the activations of this track and of those of its
+    // chunks that the microbatch has passed before.
     double chunks = 0;
     for (const auto other : problem_.tracks_of[track.rank]) {
       const auto& chunk = problem_.tracks[other];
@@ -218,7 +218,7 @@ class LeastTimesMaker {
   [[nodiscard]] Run run_from(TrackId track, TrackWork work, std::int64_t count) {
     return {&before(track, work, 0), count, 1, times_[track].work[position_of(work)]};
   }
-  /// Of `after` values, which fall with k: from the last one back.
+  /// Reads `after` values, which fall with k, from the last one back.
   [[nodiscard]] Run run_back(TrackId track, TrackWork work, std::int64_t count) {
     return {&after(track, work, problem_.tracks[track].count - 1), count, -1, times_[track].work[position_of(work)]};
   }
@@ -332,7 +332,7 @@ class LeastTimesMaker {
     }
     take({bound, rank,
           "the work of rank " + std::to_string(rank) +
-              ", which cannot begin before its first forward arrives nor be spread beyond its last gradient"});
+              ", with the least time that must pass before and after each part of it"});
   }
 
   [[nodiscard]] double work_of(StageId rank) const {

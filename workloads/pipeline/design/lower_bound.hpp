@@ -1,5 +1,5 @@
 #pragma once
-/// What no order of a design problem can beat.
+/// The time that no order of a design problem can beat.
 #include <string>
 #include <vector>
 

@@ -133,7 +133,7 @@ class Period {
     return true;
   }
 
-  /// What a rank holds once the pipeline is full, at the start of everything that takes memory.
+  /// Whether a rank stays within its limit once the pipeline is full, at the start of everything that takes memory.
   bool fits(StageId rank) const {
     const auto& tracks = problem_.tracks_of[rank];
     const auto periods = [&](double time) { return std::floor((time + problem_.tolerance) / period_); };

@@ -22,7 +22,7 @@ class WordTiming {
   /// for.
   double run(const Words& words);
 
-  // Of the last run that came to its end:
+  // These describe the last run that came to its end:
   [[nodiscard]] double start(Place place) const { return starts_[place.rank][position_of(place.at)]; }
   [[nodiscard]] double end(Place place) const { return ends_[place.rank][position_of(place.at)]; }
   /// The letters on a longest chain of waits, last to first: each starts when the next in the list ends or arrives.
