@@ -9,8 +9,8 @@ namespace {
 /// Operations of all draws together: a step with many classes of ranks is timed under fewer seeds.
 constexpr std::int64_t most_operations_of_draws = 20'000'000;
 
-/// A cause of steps that differ: whether a scenario has it, the scenario under a seed that comes so much later, and
-/// what its draws are called while they run.
+/// What a step always draws a few times: whether a scenario has it, the scenario under a seed that comes so much later,
+/// and what its draws are called while they run.
 struct Cause {
   bool (*is_there)(const scenario::Scenario&);
   scenario::Scenario (*under)(scenario::Scenario, std::uint64_t further);
@@ -61,6 +61,10 @@ Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& o
   auto simulation = measured(scenario, std::move(prepared), std::move(timed), options.explained);
   simulation.routing_draws = drawn(hashed_paths, scenario, options, simulation, log);
   simulation.document_draws = drawn(drawn_documents, scenario, options, simulation, log);
+  if (options.steps > 0)
+    simulation.distribution =
+        step_distribution(scenario, simulation.preparation, simulation.metrics.step_time,
+                          {options.steps, options.engine, options.fold, options.how_drawn, options.progress}, log);
   tell("done", 1);
   return simulation;
 }
@@ -81,6 +85,7 @@ Simulation measured(const scenario::Scenario& scenario, preparation::Preparation
           std::move(metrics),
           rank,
           std::move(folded.link_members),
+          {},
           {},
           {},
           {}};

@@ -12,6 +12,7 @@
 #include "sim/preparation/preparation.hpp"
 #include "sim/program/fold.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/step_distribution.hpp"
 #include "sim/step_draws.hpp"
 #include "sim/timing/timed_step.hpp"
 
@@ -26,11 +27,12 @@ struct Simulation {
   double fold_seconds = 0;  ///< real time spent on folding
   engine::EngineResult run;
   metrics::Metrics metrics;
-  topologies::RankId rank = 0;                  ///< whose breakdown, communication and memory `metrics` holds
-  program::LinkClasses link_members;            ///< which links of the cluster each link of `program` stands for
-  std::vector<metrics::Elasticity> elasticity;  ///< the strongest first; empty if not asked for (studies/sensitivity)
-  std::optional<StepDraws> routing_draws;       ///< where asked for and a network of the cluster hashes
-  std::optional<StepDraws> document_draws;      ///< where asked for and documents are drawn
+  topologies::RankId rank = 0;                   ///< whose breakdown, communication and memory `metrics` holds
+  program::LinkClasses link_members;             ///< which links of the cluster each link of `program` stands for
+  std::vector<metrics::Elasticity> elasticity;   ///< the strongest first; empty if not asked for (studies/sensitivity)
+  std::optional<StepDraws> routing_draws;        ///< where asked for and a network of the cluster hashes
+  std::optional<StepDraws> document_draws;       ///< where asked for and documents are drawn
+  std::optional<StepDistribution> distribution;  ///< where asked for
 };
 
 struct SimulateOptions {
@@ -40,6 +42,8 @@ struct SimulateOptions {
   bool record_phases = false;                                             ///< for link loads
   std::int64_t most_operations = 0;                                       ///< as timing::TimingOptions
   int draws = 1;  ///< seeds of each thing that is drawn to time the step under; 1: the scenario's alone
+  int steps = 0;  ///< to draw of all that varies together, for a distribution; 0: none
+  DrawnSteps how_drawn = DrawnSteps::automatic;
   bool explained =
       true;  ///< false: without critical path and communication by axis, for who asks how long and how much
 };

@@ -53,6 +53,7 @@ class Quotient {
     auto& member = result_.link_members.representative;
     member.assign(partition_.links, -1);
     result_.link_members.size.assign(member.size(), 0);
+    result_.link_members.class_of_link.assign(partition_.link.begin(), partition_.link.end());
     for (const auto link : whole_.links.ids()) {
       const auto link_class = partition_.link[link];
       ++result_.link_members.size[link_class];
@@ -153,6 +154,7 @@ FoldedProgram unfolded(Program whole) {
   result.link_members.representative.resize(whole.links.size());
   std::iota(result.link_members.representative.begin(), result.link_members.representative.end(), 0);
   result.link_members.size.assign(whole.links.size(), 1);
+  result.link_members.class_of_link.assign(whole.links.ids().begin(), whole.links.ids().end());
   result.program = std::move(whole);
   return result;
 }

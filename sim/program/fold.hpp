@@ -24,6 +24,7 @@ struct RankClasses {
 struct LinkClasses {
   Indexed<LinkClassId, topologies::LinkId> representative;  ///< the lowest link of the class
   Indexed<LinkClassId, std::int32_t> size;                  ///< how many links
+  Indexed<topologies::LinkId, LinkClassId> class_of_link;
 };
 
 struct FoldedProgram {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <deque>
 #include <map>
+#include <numbers>
 #include <random>
 #include <utility>
 
@@ -74,6 +75,22 @@ std::vector<T> draw(std::vector<T> all, std::int64_t count, std::uint64_t seed) 
 
 double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
 
+/// By how much longer than it should a chip computes.
+double excess(const Jitter& jitter, std::mt19937_64& random) {
+  const double u = unit(random);
+  switch (jitter.distribution) {
+    case Jitter::Distribution::uniform: return jitter.spread * u;
+    case Jitter::Distribution::exponential: return jitter.spread * -std::log1p(-u);
+    case Jitter::Distribution::lognormal: {
+      const double normal = std::sqrt(-2 * std::log1p(-u)) * std::cos(2 * std::numbers::pi * unit(random));
+      return jitter.spread * std::exp(jitter.shape * normal - jitter.shape * jitter.shape / 2);
+    }
+    case Jitter::Distribution::pareto:
+      return jitter.spread * (jitter.shape - 1) * std::expm1(-std::log1p(-u) / jitter.shape);
+  }
+  throw InternalError("unknown distribution of jitter");
+}
+
 /// Chips that hang on the same host.
 std::vector<topologies::DeviceId> host_of(const topologies::Cluster& cluster, const Coordinates& chip) {
   const auto block = cluster.chip().torus ? cluster.chip().torus->host : std::vector<int>{};
@@ -113,10 +130,19 @@ class Perturbing {
   }
   void operator()(const Jitter& jitter) {
     std::mt19937_64 random(jitter.seed);
+    for (topologies::DeviceId device = 0; device < cluster_.devices(); ++device)
+      slow_down(device, 1 + excess(jitter, random));
+  }
+  void operator()(const Stragglers& stragglers) {
+    std::mt19937_64 random(stragglers.seed);
     for (topologies::DeviceId device = 0; device < cluster_.devices(); ++device) {
-      const double u = unit(random);
-      slow_down(device,
-                1 + jitter.spread * (jitter.distribution == Jitter::Distribution::uniform ? u : -std::log1p(-u)));
+      if (unit(random) < stragglers.share) slow_down(device, stragglers.slowdown);
+    }
+  }
+  void operator()(const FlakyLinks& links) {
+    std::mt19937_64 random(links.seed);
+    for (const auto link : drawable_links(cluster_)) {
+      if (unit(random) < links.share) degrade(link, links.bandwidth);
     }
   }
 

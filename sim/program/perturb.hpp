@@ -50,15 +50,33 @@ struct RandomDegradedLinks {
   double bandwidth = 1;
   friend bool operator==(const RandomDegradedLinks&, const RandomDegradedLinks&) = default;
 };
-/// Every chip gets its own slowdown 1 + u, u drawn uniformly from [0, spread) or exponentially with mean spread.
+/// Every chip gets its own slowdown 1 + u. u is drawn uniformly from [0, spread), or from a distribution of mean
+/// spread: exponential, log-normal (`shape` is the standard deviation of its logarithm) or Pareto from 0 on (Lomax;
+/// `shape` > 1 is the exponent of its tail).
 struct Jitter {
-  enum class Distribution { uniform, exponential };
+  enum class Distribution { uniform, exponential, lognormal, pareto };
   Distribution distribution = Distribution::uniform;
   double spread = 0;
   std::uint64_t seed = 0;
+  double shape = 0;
   friend bool operator==(const Jitter&, const Jitter&) = default;
 };
-using Perturbation = std::variant<SlowChip, DegradedLink, DegradedNode, RandomSlowChips, RandomDegradedLinks, Jitter>;
+/// Each chip is slow with probability `share`, whatever the others are.
+struct Stragglers {
+  double share = 0;
+  std::uint64_t seed = 0;
+  double slowdown = 1;
+  friend bool operator==(const Stragglers&, const Stragglers&) = default;
+};
+/// Each of the links among which random links are drawn has only a part of its bandwidth with probability `share`.
+struct FlakyLinks {
+  double share = 0;
+  std::uint64_t seed = 0;
+  double bandwidth = 1;
+  friend bool operator==(const FlakyLinks&, const FlakyLinks&) = default;
+};
+using Perturbation = std::variant<SlowChip, DegradedLink, DegradedNode, RandomSlowChips, RandomDegradedLinks, Jitter,
+                                  Stragglers, FlakyLinks>;
 
 /// The name of the chip at these coordinates: "chip(0,3)".
 [[nodiscard]] std::string chip_name(const Coordinates& place);

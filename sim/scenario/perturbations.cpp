@@ -1,4 +1,5 @@
 #include <limits>
+#include <optional>
 
 #include "sim/scenario/scenario.hpp"
 
@@ -7,6 +8,7 @@ namespace {
 
 constexpr double most_slowdown = 1e6;
 constexpr double least_left = 1e-6;
+constexpr double most_deviation = 10;  ///< of a logarithm
 
 program::Coordinates coordinates(const YamlView& view) {
   program::Coordinates result;
@@ -38,6 +40,26 @@ std::uint64_t seed(const YamlView& view) {
   return value.exists() ? static_cast<std::uint64_t>(value.integer(0)) : 0;
 }
 
+/// `mean`: the value of the key jitter, which is the upper end where it is drawn uniformly.
+program::Jitter read_jitter(const YamlView& view, const YamlView& mean, std::uint64_t seed) {
+  using Distribution = program::Jitter::Distribution;
+  program::Jitter jitter{Distribution::uniform, mean.number(0, most_slowdown), seed};
+  if (const auto word = view["distribution"]; word.exists())
+    jitter.distribution = static_cast<Distribution>(word.choice({"uniform", "exponential", "lognormal", "pareto"}));
+  if (jitter.distribution == Distribution::lognormal) {
+    const auto shape = view.require("shape", "the standard deviation of the logarithm, such as 0.5");
+    if (shape.exists()) jitter.shape = shape.number(0, most_deviation);
+  }
+  if (jitter.distribution == Distribution::pareto) {
+    const auto shape = view.require("shape", "the exponent of the tail, above 1, such as 3");
+    if (!shape.exists()) return jitter;
+    jitter.shape = shape.number(0, most_slowdown);
+    if (jitter.shape <= 1)
+      shape.problem("a Pareto distribution of shape " + shape.text() + " has no finite mean", "a shape above 1");
+  }
+  return jitter;
+}
+
 program::Perturbation read_one(const YamlView& view) {
   if (const auto chip = view["chip"]; chip.exists()) return program::SlowChip{coordinates(chip), false, slowdown(view)};
   if (const auto host = view["host"]; host.exists()) return program::SlowChip{coordinates(host), true, slowdown(view)};
@@ -53,19 +75,44 @@ program::Perturbation read_one(const YamlView& view) {
     return program::RandomSlowChips{chips.integer(1, 1'000'000), seed(view), slowdown(view)};
   if (const auto links = view["random_links"]; links.exists())
     return program::RandomDegradedLinks{links.integer(1, 1'000'000), seed(view), bandwidth(view)};
-  if (const auto jitter = view["jitter"]; jitter.exists()) {
-    const auto distribution = view["distribution"];
-    const bool uniform = !distribution.exists() || distribution.choice({"uniform", "exponential"}) == 0;
-    return program::Jitter{
-        uniform ? program::Jitter::Distribution::uniform : program::Jitter::Distribution::exponential,
-        jitter.number(0, most_slowdown), seed(view)};
-  }
+  if (const auto jitter = view["jitter"]; jitter.exists()) return read_jitter(view, jitter, seed(view));
   view.problem("is not a perturbation",
                "one of the keys chip, host, link, links_of, random_chips, random_links, jitter");
   return program::Jitter{};
 }
 
+double share_of(const YamlView& view) { return view.number(0, 1); }
+
+std::optional<program::Perturbation> read_variation(const YamlView& view) {
+  const auto given = view["seed"];
+  const auto seed = given.exists() ? static_cast<std::uint64_t>(given.integer(0, 1'000'000'000)) : 1;
+  if (const auto jitter = view["jitter"]; jitter.exists()) return read_jitter(view, jitter, seed);
+  if (const auto share = view["stragglers"]; share.exists())
+    return program::Stragglers{share_of(share), seed, slowdown(view)};
+  if (const auto share = view["flaky_links"]; share.exists()) {
+    program::FlakyLinks links{share_of(share), seed, bandwidth(view)};
+    if (links.bandwidth == 0)
+      view["bandwidth"].problem("a link that comes and goes is not down for a whole step",
+                                "a part of at least 1e-6; perturbations take links down");
+    return links;
+  }
+  view.problem("is not a variation", "one of the keys jitter, stragglers, flaky_links");
+  return {};
+}
+
 }  // namespace
+
+std::vector<program::Perturbation> read_variations(const YamlView& list) {
+  std::vector<program::Perturbation> result;
+  for (const auto& item : list.items()) {
+    if (!item.expect_map("a variation such as {stragglers: 0.001, slowdown: 1.2}")) continue;
+    const auto variation = read_variation(item);
+    if (!variation) continue;
+    result.push_back(*variation);
+    item.refuse_unknown_keys();
+  }
+  return result;
+}
 
 std::vector<program::Perturbation> read_perturbations(const YamlView& list) {
   std::vector<program::Perturbation> result;

@@ -40,6 +40,8 @@ class Reader {
       scenario_.perturbations = read_perturbations(perturbations);
       for (const auto& item : perturbations.items()) note(item);
     }
+    const auto variations = optional(root_, "variations");
+    if (variations.exists()) scenario_.variations = read_variations(variations);
     const auto reliability = optional(root_, "reliability");
     if (reliability.exists()) scenario_.reliability = read_reliability(reliability, keys_);
     root_.refuse_unknown_keys();

@@ -92,6 +92,8 @@ struct Scenario {
   cost::TimeModel time_model = cost::TimeModel::ideal;
   bool time_model_chosen = false;  ///< the file names it; if not, it is calibrated where all chips' kernels are known
   std::vector<program::Perturbation> perturbations;
+  /// What differs from step to step: jitter, stragglers and flaky links, whose seeds are those of a step's first draw.
+  std::vector<program::Perturbation> variations;
   std::optional<ReliabilitySpec> reliability;
   workloads::DerivePolicy derive;
   workloads::StepOptions step;
@@ -122,6 +124,9 @@ struct KeyOverride {
 
 /// The list under `perturbations`; problems go to the view's sink.
 [[nodiscard]] std::vector<program::Perturbation> read_perturbations(const YamlView& list);
+
+/// The list under `variations`.
+[[nodiscard]] std::vector<program::Perturbation> read_variations(const YamlView& list);
 
 /// Every key that the loader knows, dotted, in reading order (a test holds docs/scenario_reference.md to it).
 [[nodiscard]] std::vector<std::string> scenario_keys();

@@ -146,6 +146,7 @@ const std::vector<ScenarioKey>& scenario_key_table() {
       {"search.memory", quantity},
       {"model_of_time", word, {"ideal", "roofline", "calibrated"}},
       {"perturbations", list},
+      {"variations", list},
       {"reliability", map},
       {"reliability.failures", map},
       {"reliability.restart", quantity},

@@ -142,5 +142,24 @@ TEST_F(Compare, OneScenarioIsTooFew) {
   }
 }
 
+// Plans on one cluster meet the same chips in the same draw, so their difference is told draw by draw: that of a
+// scenario from itself is 0 in each, though its steps differ.
+TEST_F(Compare, ComparesTheSameDraws) {
+  const Words words = {"compare", small, "--vary", "parallel.zero=3,1",
+                       "--draws", "20",  "--set",  "variations=[{jitter: 0.05}]"};
+  const auto compared = json(words);
+  std::vector<std::vector<double>> times;
+  for (const auto& scenario : compared["scenarios"])
+    times.push_back(scenario["result"]["step_distribution"]["step_times_s"].get<std::vector<double>>());
+  ASSERT_EQ(times.size(), 2U);
+  const auto& first = compared["scenarios"][0]["same_draws"];
+  EXPECT_EQ(first["median_longer_s"], 0);
+  EXPECT_EQ(first["p95_longer_s"], 0);
+  double mean = 0;
+  for (std::size_t draw = 0; draw < 20; ++draw) mean += (times[1][draw] - times[0][draw]) / 20;
+  EXPECT_NEAR(compared["scenarios"][1]["same_draws"]["mean_longer_s"], mean, 1e-12);
+  EXPECT_THAT(good(words), testing::AllOf(HasSubstr("median of 20 draws"), HasSubstr("same draw, to the first")));
+}
+
 }  // namespace
 }  // namespace lockstep::test

@@ -313,5 +313,41 @@ TEST_F(Run, LinkLoadsOfFoldedRunsAreThoseOfTheWhole) {
   EXPECT_EQ(links, 384);
 }
 
+// Draws of all causes: the table's figures are those of the times that JSON lists, and the healthy step stays what it
+// is.
+TEST_F(Run, DrawsStepsAsADistribution) {
+  const Words drawn = {
+      "run", small,   "--draws",
+      "60",  "--set", "variations=[{jitter: 0.05, distribution: exponential}, {flaky_links: 0.2, bandwidth: 0.1}]"};
+  const auto result = json(drawn);
+  const auto& steps = result["step_distribution"];
+  EXPECT_EQ(steps["healthy_step_time_s"], json({"run", small})["step_time_s"]);
+  EXPECT_EQ(result["step_time_s"], steps["healthy_step_time_s"]);
+  auto times = steps["step_times_s"].get<std::vector<double>>();
+  ASSERT_EQ(times.size(), 60U);
+  std::sort(times.begin(), times.end());
+  EXPECT_EQ(steps["worst_step_time_s"], times.back());
+  EXPECT_NEAR(steps["median_step_time_s"], (times[29] + times[30]) / 2, 1e-15);
+  EXPECT_NEAR(steps["p95_step_time_s"], times[56] * 0.95 + times[57] * 0.05, 1e-12);  // place 0.95 x 59 = 56.05
+  ASSERT_EQ(steps["causes"].size(), 2U);
+  EXPECT_EQ(steps["causes"][0]["cause"], "jitter");
+  EXPECT_EQ(steps["causes"][1]["cause"], "flaky links");
+  EXPECT_EQ(steps["slowest_of"].size(), 1U);
+  EXPECT_EQ(json(drawn)["step_distribution"], steps) << "the same seeds give the same steps";
+  const auto text = good(drawn);
+  for (const auto* part : {"60 steps drawn", "healthy", "jitter alone", "flaky links alone", "all together",
+                           "the slowest of 10 steps in a row takes"})
+    EXPECT_THAT(text, HasSubstr(part));
+  EXPECT_TRUE(json({"run", small})["step_distribution"].is_null());
+}
+
+TEST_F(Run, HasNothingToDrawWithoutVariations) {
+  const auto done = ProgramRun(run({"run", small, "--draws", "3"}));
+  EXPECT_EQ(done.exit_code, 2);
+  EXPECT_EQ(done.errors,
+            "--draws: nothing varies from step to step in small; expected a scenario with variations, batch.lengths, "
+            "routing.variation or hashed paths\n");
+}
+
 }  // namespace
 }  // namespace lockstep::test

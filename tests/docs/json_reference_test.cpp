@@ -44,9 +44,13 @@ struct Documented {
 const std::vector<Documented> documented{
     {"run",
      {"lockstep run " + hashed, "lockstep run --sensitivity " + hashed, "lockstep run " + mixed,
-      "lockstep run --set batch.lengths=../lengths_of_documents.csv " + small}},
+      "lockstep run --set batch.lengths=../lengths_of_documents.csv " + small,
+      "lockstep run --draws 50 --set 'variations=[{jitter: 0.1}, {stragglers: 0.1, slowdown: 2}]' " + small}},
     {"check", {"lockstep check " + small}},
-    {"compare", {"lockstep compare " + small + "tests/data/scenarios/small_two_matmul.yaml"}},
+    {"compare",
+     {"lockstep compare " + small + "tests/data/scenarios/small_two_matmul.yaml",
+      "lockstep compare --draws 3 --set 'variations=[{jitter: 0.1}]' " + small +
+          "tests/data/scenarios/small_two_matmul.yaml"}},
     {"plan",
      {"lockstep plan --set 'search={tensor: 8, pipeline: 4}' " + hashed, "lockstep plan --limit 0.001 " + small,
       "lockstep plan --set 'search={tensor: 8, pipeline: 1}' " + nodes,

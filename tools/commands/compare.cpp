@@ -5,6 +5,7 @@
 #include "sim/studies/isolated.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/draws_option.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/problems_once.hpp"
 #include "tools/commands/scenario_variants.hpp"
@@ -21,6 +22,7 @@ struct CompareArguments {
   VariedScenarios given;
   std::string json, out;
   std::string engine = "automatic";
+  std::int32_t draws = 0;
 };
 
 /// Checked as far as can be done without simulating; every problem of every scenario once.
@@ -62,6 +64,7 @@ void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
     options.engine = engine::engine_named(arguments.engine);
     options.record_phases = true;
     options.draws = usual_draws;
+    options.steps = arguments.draws;
     const auto answer = studies::in_child([&] {
       const auto simulation = simulate(scenarios[i], options, log);
       return result_json(scenarios[i], simulation, output::WallTimes::hidden) + '\0' +
@@ -94,6 +97,7 @@ void add_compare(CommandLine& line, spdlog::logger& log) {
   auto arguments = std::make_shared<CompareArguments>();
   add_varied_scenarios(command, arguments->given, "; all are compared with the first");
   add_engine_option(command, arguments->engine);
+  add_draws_option(command, arguments->draws);
   command.option("--json", arguments->json, "write the comparison as JSON to a file, or to stdout with -");
   command.option("--out", arguments->out, "folder for report.html, compare.json and the bars of compare.svg");
   command.footer(

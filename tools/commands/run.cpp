@@ -9,6 +9,7 @@
 #include "sim/studies/sensitivity/faster_parts.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/draws_option.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/fastest_plan.hpp"
 #include "tools/commands/given_scenario.hpp"
@@ -41,6 +42,7 @@ struct RunArguments : ScenarioArguments {
   bool trace_flows = false;
   bool trace_json = false;
   bool sensitivity = false;
+  std::int32_t draws = 0;
   std::int64_t rank = -1;
 };
 
@@ -129,6 +131,7 @@ std::string command_of(const RunArguments& arguments, const GivenScenario& given
   if (arguments.engine != "automatic") text += " --engine " + arguments.engine;
   if (arguments.rank >= 0) text += " --rank " + std::to_string(arguments.rank);
   if (arguments.sensitivity) text += " --sensitivity";
+  if (arguments.draws > 0) text += " --draws " + std::to_string(arguments.draws);
   return visible(text + (arguments.no_fold ? " --no-fold" : ""));
 }
 
@@ -144,6 +147,8 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
   options.engine = engine::engine_named(arguments.engine);
   options.fold = !arguments.no_fold;
   options.draws = usual_draws;
+  options.steps = arguments.draws;
+  if (arguments.no_fold) options.how_drawn = DrawnSteps::whole;
   options.progress = progress_line();
   options.record_phases =  // for the link loads of result.json, and to know which links are used most
       !arguments.out.empty() || !arguments.json.empty() || arguments.sensitivity;
@@ -210,14 +215,17 @@ void add_run(CommandLine& line, spdlog::logger& log) {
       .flag("--trace-json", arguments->trace_json,
             "also write the trace of --out as Chrome's JSON, trace.json.gz, which other programs read")
       .needs("--out");
-  command.flag("--sensitivity", arguments->sensitivity,
-               "simulate again with each rate of the machine a little better, and say what would help most");
+  const auto sensitivity =
+      command.flag("--sensitivity", arguments->sensitivity,
+                   "simulate again with each rate of the machine a little better, and say what would help most");
+  add_draws_option(command, arguments->draws).excludes(sensitivity);
   command.flag("--no-fold", arguments->no_fold,
                "simulate every rank instead of one per symmetry class (same result, slower)");
   command.footer(
       "Examples:\n  lockstep run scenarios/llama3-70b-v5p.yaml\n"
       "  lockstep run scenarios/llama3-70b-v5p.yaml --set batch.sequences=4480 --out out/double\n"
       "  lockstep run scenarios/llama3-70b-v5p.yaml --dump mesh\n"
+      "  lockstep run scenarios/llama3-70b-v5p.yaml --set 'variations=[{jitter: 0.01}]' --draws 200\n"
       "  lockstep run llama-3-70b --cluster h100:64 --batch-tokens 4M --sequence-length 8192");
   command.callback([arguments, &log] { run_scenario(*arguments, log); });
 }

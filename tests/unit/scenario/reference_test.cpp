@@ -174,6 +174,9 @@ const std::map<std::string, std::string>& values() {
       {"search.recompute", "[none, selective]"},
       {"search.memory", "64 GB"},
       {"perturbations", "[{chip: [0], slowdown: 1.5}, {jitter: 0.02, seed: 7, distribution: exponential}]"},
+      {"variations",
+       "[{jitter: 0.02, distribution: pareto, shape: 3}, {stragglers: 0.1, slowdown: 1.5}, "
+       "{flaky_links: 0.1, bandwidth: 0.5, seed: 3}]"},
       {"reliability",
        "{failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, checkpoint: {write_bandwidth: 1 TB/s}}"},
       {"reliability.failures", "{bug: {of: job, observed: {failures: 54, over: 54 days}}}"},

@@ -9,6 +9,7 @@
 #include "tools/output/results/link_load_text.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 #include "tools/output/results/scenario_notes.hpp"
+#include "tools/output/results/step_distribution_text.hpp"
 
 namespace lockstep::output {
 namespace {
@@ -204,6 +205,7 @@ std::string result_json(const scenario::Scenario& scenario, const Simulation& si
   result["step_time_band"] = band_json(validation::error_band(scenario, simulation), metrics.step_time);
   result["routing_draws"] = draws(simulation);
   result["document_draws"] = simulation.document_draws ? document_draws_json(*simulation.document_draws) : Json();
+  result["step_distribution"] = simulation.distribution ? distribution_json(*simulation.distribution) : Json();
   result["tokens_per_step"] = metrics.tokens;
   result["tokens_per_s"] = metrics.tokens_per_second();
   result["tokens_per_s_per_chip"] = metrics.tokens_per_second() / chips;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/core/quantity_text.hpp"
+#include "sim/step_draws.hpp"
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 
@@ -58,6 +59,25 @@ std::string largest(const std::vector<StepPart>& parts) {
   return list + "\n";
 }
 
+StepDraws draws_of(const std::vector<double>& seconds) {
+  std::vector<Seconds> times;
+  for (const double time : seconds) times.emplace_back(time);
+  return StepDraws(std::move(times));
+}
+
+/// How much longer each draw takes than the same draw of the first scenario, in seconds.
+std::vector<double> longer_than_first(const ComparedScenario& first, const ComparedScenario& other) {
+  std::vector<double> longer;
+  for (std::size_t draw = 0; draw < other.drawn_steps_s.size(); ++draw)
+    longer.push_back(other.drawn_steps_s[draw] - first.drawn_steps_s[draw]);
+  return longer;
+}
+
+double share_slower(const std::vector<double>& longer) {
+  const auto slower = std::count_if(longer.begin(), longer.end(), [](double seconds) { return seconds > 0; });
+  return static_cast<double>(slower) / static_cast<double>(longer.size());
+}
+
 double chip_seconds_per_token(const ComparedScenario& scenario) { return 1 / scenario.tokens_per_s_per_chip; }
 
 }  // namespace
@@ -77,6 +97,8 @@ ComparedScenario read_compared(std::string name, ScenarioInputs inputs, std::str
     scenario.band_s = {(*band)["low_s"], (*band)["high_s"]};
   if (const auto draws = json.find("routing_draws"); draws != json.end() && !draws->is_null())
     scenario.routing_draws_s = {(*draws)["best_step_time_s"], (*draws)["worst_step_time_s"]};
+  if (const auto drawn = json.find("step_distribution"); drawn != json.end() && !drawn->is_null())
+    scenario.drawn_steps_s = (*drawn)["step_times_s"].get<std::vector<double>>();
   scenario.tokens_per_step = json["tokens_per_step"];
   scenario.tokens_per_s = json["tokens_per_s"];
   scenario.tokens_per_s_per_chip = json["tokens_per_s_per_chip"];
@@ -154,6 +176,25 @@ std::string comparison_text(const std::vector<ComparedScenario>& scenarios, std:
     row("  worst under seeds",
         [](const auto& s) { return s.routing_draws_s ? format(Seconds(s.routing_draws_s->second)) : "-"; });
   }
+  if (!first.drawn_steps_s.empty()) {
+    const auto drawn = [&](const std::string& title, double q) {
+      row(title, [&](const auto& s) { return format(draws_of(s.drawn_steps_s).quantile(q)); });
+    };
+    table.add({""});
+    drawn("median of " + std::to_string(first.drawn_steps_s.size()) + " draws", 0.5);
+    drawn("  5th percentile", 0.05);
+    drawn("  95th percentile", 0.95);
+    row("  mean", [](const auto& s) { return format(draws_of(s.drawn_steps_s).mean()); });
+    const auto difference = [&](const std::string& title, double q) {
+      row(title, [&](const auto& s) { return signed_time(draws_of(longer_than_first(first, s)).quantile(q).value()); });
+    };
+    difference("same draw, to the first", 0.5);
+    difference("  from, 5th percentile", 0.05);
+    difference("  to, 95th percentile", 0.95);
+    row("  slower than the first",
+        [&](const auto& s) { return percent(share_slower(longer_than_first(first, s))) + " of draws"; });
+    table.add({""});
+  }
   row("tokens/s", [](const auto& s) { return with_separators(s.tokens_per_s); });
   row("tokens/s a chip", [](const auto& s) { return with_separators(s.tokens_per_s_per_chip); });
   row("  to the first",
@@ -193,8 +234,20 @@ std::string comparison_json(const std::vector<ComparedScenario>& scenarios) {
       differences.push_back({{"part", part.what}, {"seconds", part.seconds}});
     Json inputs = Json::object();
     for (const auto& [what, value] : scenario.inputs) inputs[what] = value;
+    Json drawn;
+    if (!scenario.drawn_steps_s.empty()) {
+      const auto longer = longer_than_first(first, scenario);
+      const auto sorted = draws_of(longer);
+      drawn = {{"draws", longer.size()},
+               {"p5_longer_s", sorted.quantile(0.05).value()},
+               {"median_longer_s", sorted.median().value()},
+               {"mean_longer_s", sorted.mean().value()},
+               {"p95_longer_s", sorted.quantile(0.95).value()},
+               {"slower_share", share_slower(longer)}};
+    }
     json["scenarios"].push_back(
         {{"name", scenario.name},
+         {"same_draws", drawn},
          {"step_time_ratio", scenario.step_s / first.step_s},
          {"tokens_per_s_per_chip_ratio", scenario.tokens_per_s_per_chip / first.tokens_per_s_per_chip},
          {"difference", differences},

@@ -24,6 +24,7 @@ struct ComparedScenario {
   std::string result;                                        ///< result.json
   std::optional<std::pair<double, double>> band_s;           ///< where 80 % of similar measured steps lay
   std::optional<std::pair<double, double>> routing_draws_s;  ///< best and worst step under seeds of a network's hash
+  std::vector<double> drawn_steps_s;  ///< where steps were drawn: one after the other, the same draws in all scenarios
   double step_s = 0, tokens_per_step = 0, tokens_per_s = 0, tokens_per_s_per_chip = 0;
   std::optional<double> mfu;
   double bubble_of_step = 0, bubble_of_span = 0;

@@ -11,6 +11,7 @@
 #include "tools/output/results/expected_bubble.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 #include "tools/output/results/scenario_notes.hpp"
+#include "tools/output/results/step_distribution_text.hpp"
 
 namespace lockstep::output {
 namespace {
@@ -209,6 +210,7 @@ std::string summary(const scenario::Scenario& scenario, const Simulation& simula
   if (const auto draws = routing_draws_line(simulation); !draws.empty()) text += draws + "\n";
   if (const auto draws = document_draws_line(simulation); !draws.empty()) text += draws + "\n";
   if (const auto kinds = chip_kinds_line(chip_kinds_of(simulation)); !kinds.empty()) text += kinds + "\n";
+  if (simulation.distribution) text += "\n" + distribution_text(*simulation.distribution) + "\n";
   text += bound_text(metrics) + "\n" + critical_path_line(metrics.critical_path, metrics.step_time) + "\n";
   if (const auto help = what_would_help(simulation.elasticity); !help.empty()) text += help + "\n";
   text += "\n";
