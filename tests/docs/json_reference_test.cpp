@@ -35,6 +35,9 @@ const std::string mixed =
     " --set 'parallel={fsdp: 16}' ";
 const std::string nodes =
     small + "--set 'cluster={node: dgx-h100, nodes: 2}' --set mesh={} --set 'parallel={data: 16}' ";
+/// So many draws that only the slowest of its replicas are simulated.
+const std::string replicas =
+    small + "--set 'cluster={node: dgx-h100, nodes: 2}' --set mesh={} --set 'parallel={tensor: 8, data: 2}' ";
 const std::string kineto = "tests/data/traces/kineto_rank0.json tests/data/traces/kineto_rank1.json ";
 
 struct Documented {
@@ -45,7 +48,8 @@ const std::vector<Documented> documented{
     {"run",
      {"lockstep run " + hashed, "lockstep run --sensitivity " + hashed, "lockstep run " + mixed,
       "lockstep run --set batch.lengths=../lengths_of_documents.csv " + small,
-      "lockstep run --draws 50 --set 'variations=[{jitter: 0.1}, {stragglers: 0.1, slowdown: 2}]' " + small}},
+      "lockstep run --draws 50 --set 'variations=[{jitter: 0.1}, {stragglers: 0.1, slowdown: 2}]' " + small,
+      "lockstep run --draws 20000 --set 'variations=[{stragglers: 0.01, slowdown: 2}]' " + replicas}},
     {"check", {"lockstep check " + small}},
     {"compare",
      {"lockstep compare " + small + "tests/data/scenarios/small_two_matmul.yaml",
