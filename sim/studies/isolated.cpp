@@ -202,7 +202,7 @@ void in_children(std::size_t count, int jobs, const std::function<std::string(st
 }
 
 Outcome simulate_isolated(const scenario::Scenario& scenario, engine::EngineKind engine, spdlog::logger& log) {
-  (void)preparation::prepare_step(scenario);  // the user's mistakes are thrown here, without a process
+  (void)preparation::prepare(scenario);  // most of a user's mistakes are thrown here, without a process
   engine::load(engine);
   const auto text = in_child([&] {
     const auto made = outcome_of(simulate(scenario, {engine, true, {}}, log).metrics);

@@ -180,6 +180,18 @@ BlockSequence blocks_of(const Model& model, const BlockOptions& options) {
   return sequence;
 }
 
+namespace {
+
+/// What a recurrence has for each head besides matrices and taps: Mamba-2's decay, step size and skip. The offsets of
+/// Kimi Delta Attention's decay stand for each key and are a bias.
+std::int64_t numbers_of_a_head(const Recurrence& recurrence) {
+  const std::int64_t taps = recurrence.convolution + (recurrence.convolution_bias ? 1 : 0);
+  const std::int64_t of_keys = recurrence.rule == Recurrence::Rule::kimi_delta ? recurrence.keys() : 0;
+  return (recurrence_vectors(recurrence) - taps * recurrence.channels() - of_keys) / recurrence.heads;
+}
+
+}  // namespace
+
 Sizes sizes_of(const Model& model, std::int64_t sequences, std::int64_t sequence_length, double capacity_factor) {
   Sizes sizes;
   sizes.dims = {{"D", {model.d_model, false}}, {"F", {model.d_ff, false}}};
@@ -241,7 +253,8 @@ Sizes sizes_of(const Model& model, std::int64_t sequences, std::int64_t sequence
     sizes.dims["G"] = {recurrence.key_heads, true};
     sizes.dims["S"] = {recurrence.key_size, false};
     sizes.dims["P"] = {recurrence.value_size, false};
-    sizes.dims["W"] = {recurrence.convolution, false};
+    sizes.dims["W"] = {recurrence.convolution + (recurrence.convolution_bias ? 1 : 0), false};
+    sizes.dims["Mv"] = {numbers_of_a_head(recurrence), false};
     sizes.dims["Rg"] = {recurrence.gate_rank, false};
     sizes.dims["Rd"] = {recurrence.decay_rank, false};
   }

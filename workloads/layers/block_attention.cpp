@@ -26,10 +26,11 @@ void BlockWriter::attention(const LayerKind& kind, const std::string& in, const 
     const int scores = options_.fused_attention
                            ? 0
                            : options_.activation_bytes * (options_.dropout ? 2 : 1) + (options_.dropout ? 1 : 0);
+    if (model_.attention_sinks) weight("Wsinks", {"N"});
     op({.kind = Kind::attention,
         .name = "attention",
         .inputs = {"Q" + suffix, "K" + suffix, "V" + suffix},
-        .weight = "",
+        .weight = model_.attention_sinks ? "Wsinks" : "",
         .output = "O" + suffix,
         .part = OpPart::core_attention,
         .reach = kind,
@@ -37,7 +38,8 @@ void BlockWriter::attention(const LayerKind& kind, const std::string& in, const 
   }
   const std::string result = gated_output(in, "O" + suffix, values);
   product("attention output", result, "Wo" + suffix, {"N", value_size, "D"}, out, {"B", "T", "D"});
-  if (model_.parallel_residual) block_.activations.back().branch = true;
+  biased(model_.attention_output_bias);
+  if (model_.parallel_residual) mark_branch();
 }
 
 std::string BlockWriter::gated_output(const std::string& in, const std::string& name, const Dims& dims) {
@@ -60,19 +62,31 @@ void BlockWriter::queries_keys_values(const std::string& in, const LayerKind& ki
   const std::string q = rotary() ? "Qp" + f : "Q" + f, k = rotary() ? "Kp" + f : "K" + f;
   const std::string projected = normed ? "Ku" + f : k;
   product("query projection", in, "Wq" + f, {"D", "N", size}, normed ? "Qu" + f : q, queries);
+  biased(model_.qkv_bias);
   product("key projection", in, "Wk" + f, {"D", heads, size}, projected, keys);
+  biased(model_.qkv_bias);
   if (shared) {
     nonlinear("value norm", {projected}, "V" + f, keys, OpPart::norm);
   } else {
     product("value projection", in, "Wv" + f, {"D", heads, size}, "V" + f, keys);
+    biased(model_.qkv_bias);
   }
   if (normed) {
-    norm("query norm", "Qu" + f, q, queries, "Wqnorm" + f);
-    norm("key norm", "Ku" + f, k, keys, "Wknorm" + f);
+    norm_of_heads("query norm", "Qu" + f, q, queries, "Wqnorm" + f);
+    norm_of_heads("key norm", "Ku" + f, k, keys, "Wknorm" + f);
   }
   if (!rotary()) return;
   linear("rotary position of queries", {q}, "Q" + f, queries);
   linear("rotary position of keys", {k}, "K" + f, keys);
+}
+
+/// Over each head by itself, or over all heads together, whose ranks then add up their squares.
+void BlockWriter::norm_of_heads(const std::string& what, const std::string& in, const std::string& out,
+                                const Dims& dims, const std::string& weight_name) {
+  norm(what, in, out, dims, weight_name);
+  if (model_.qk_norm != QkNorm::full_width) return;
+  block_.ops.back().reduced_dim = dims[2];
+  if (!block_.ops.back().weight.empty()) block_.weights.back().dims = {dims[2], dims[3]};
 }
 
 /// arXiv 2405.04434, section 2.1: the rotary part of a key is one for all heads.
@@ -81,13 +95,16 @@ void BlockWriter::latent_queries_keys_values(const std::string& in) {
   std::string from = in;
   if (model_.latent->q_rank > 0) {
     product("query latent", in, "Wqa", {"D", "Rq"}, "Qa", {"B", "T", "Rq"});
+    biased(model_.qkv_bias);
     norm("query latent norm", "Qa", "Qn", {"B", "T", "Rq"}, "Wqnorm");
     product("query projection", "Qn", "Wqb", {"Rq", "N", "H"}, "Qp", queries, OpPart::latent_projection);
   } else {
     product("query projection", in, "Wq", {"D", "N", "H"}, "Qp", queries);
   }
   product("key-value latent", in, "Wkva", {"D", "Rk"}, "KVa", {"B", "T", "Rk"});
+  biased(model_.qkv_bias);
   product("rotary key", in, "Wkr", {"D", "Hr"}, "Kr", {"B", "T", "Hr"});
+  biased(model_.qkv_bias);
   norm("key-value latent norm", "KVa", "KVn", {"B", "T", "Rk"}, "Wkvnorm");
   product("key projection", "KVn", "Wkb", {"Rk", "N", "Hn"}, "Kn", {"B", "T", "N", "Hn"}, OpPart::latent_projection);
   product("value projection", "KVn", "Wvb", {"Rk", "N", "Hv"}, "V", {"B", "T", "N", "Hv"}, OpPart::latent_projection);

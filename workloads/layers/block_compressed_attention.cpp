@@ -46,10 +46,11 @@ void BlockWriter::compressed_attention(const LayerKind& kind, const std::string&
     inputs.emplace_back("Kl");
   }
   activation("O", queries);
+  if (model_.attention_sinks) weight("Wsinks", {"N"});
   op({.kind = Kind::compressed_attention,
       .name = "attention",
       .inputs = inputs,
-      .weight = "",
+      .weight = model_.attention_sinks ? "Wsinks" : "",
       .output = "O",
       .part = OpPart::core_attention,
       .reach = kind,

@@ -19,14 +19,17 @@ void BlockWriter::experts(const std::string& in, const std::string& out) {
   const Dims slots{"E", "C", width};
   const Dims hidden{"E", "C", "Fe"};
   product("router", in, "Wrouter", {"D", "E"}, "Scores", {"B", "T", "E"});
+  biased(model_.experts->biases);
   // Each slot gets its expert's bias, a row of as many numbers as it has itself.
-  const auto biased = [&](const std::string& what, const std::string& name, const Dims& dims) {
+  const auto plus_bias = [&](const std::string& what, const std::string& name, const std::string& of,
+                             const Dims& dims) {
     if (!model_.experts->biases) return name;
     activation(name + "b", dims);
+    weight(of + "bias", {"E", dims.back()});
     op({.kind = Kind::elementwise,
         .name = what + " bias",
         .inputs = {name},
-        .weight = "",
+        .weight = of + "bias",
         .output = name + "b",
         .part = OpPart::experts,
         .linear = true,
@@ -45,11 +48,11 @@ void BlockWriter::experts(const std::string& in, const std::string& out) {
   if (model_.gated)
     product("expert gate projection", "Routed", "Wegate", {"E", width, "Fe"}, "RGate", hidden, OpPart::experts);
   product("expert up projection", "Routed", "Weup", {"E", width, "Fe"}, "RUp", hidden, OpPart::experts);
-  const auto gate = model_.gated ? biased("expert gate", "RGate", hidden) : std::string();
-  const auto up = biased("expert up", "RUp", hidden);
+  const auto gate = model_.gated ? plus_bias("expert gate", "RGate", "Wegate", hidden) : std::string();
+  const auto up = plus_bias("expert up", "RUp", "Weup", hidden);
   nonlinear("expert activation", model_.gated ? Dims{gate, up} : Dims{up}, "RZ", hidden, OpPart::expert_activation);
   product("expert down projection", "RZ", "Wedown", {"E", "Fe", width}, "RY", slots, OpPart::experts);
-  const auto down = biased("expert down", "RY", slots);
+  const auto down = plus_bias("expert down", "RY", "Wedown", slots);
   if (shared) mlp_down("S", "Fs", out + "s", "shared expert ");
   activation(routed, {"B", "T", width});
   op({.kind = Kind::combine,

@@ -39,16 +39,18 @@ void BlockWriter::recurrence(const std::string& in, const std::string& out) {
   } else {
     product("decay projection", in, "Wmd", {"D", "M"}, "Md", scalars);
   }
+  biased(rule.rule == Recurrence::Rule::kimi_delta);
   inputs.push_back("Md");
   if (rule.rule != Recurrence::Rule::mamba2) {
     product("update gate projection", in, "Wmu", {"D", "M"}, "Mu", scalars);
     inputs.push_back("Mu");
   }
   activation("Mo", values);
+  weight("Wmheads", {"Mv", "M"});
   op({.kind = Kind::scan,
       .name = "scan",
       .inputs = inputs,
-      .weight = "",
+      .weight = "Wmheads",
       .output = "Mo",
       .part = OpPart::recurrence,
       .recurrence = rule});
@@ -69,7 +71,7 @@ void BlockWriter::recurrence(const std::string& in, const std::string& out) {
       .statistics = 1,
       .part = OpPart::norm});
   product("recurrence output", "Mn", "Wmo", {"M", "P", "D"}, out, {"B", "T", "D"});
-  if (model_.parallel_residual) block_.activations.back().branch = true;
+  if (model_.parallel_residual) mark_branch();
 }
 
 }  // namespace lockstep::workloads

@@ -13,11 +13,14 @@ using Kind = BlockOp::Kind;
 void BlockWriter::sparse_attention(const LayerKind& kind, const std::string& in) {
   const Dims plain{"B", "T", "N", "Hn"}, positioned{"B", "T", "N", "Hr"}, for_latents{"B", "T", "N", "Rk"};
   product("query latent", in, "Wqa", {"D", "Rq"}, "Qa", {"B", "T", "Rq"});
+  biased(model_.qkv_bias);
   norm("query latent norm", "Qa", "Qn", {"B", "T", "Rq"}, "Wqnorm");
   product("query projection", "Qn", "Wqbn", {"Rq", "N", "Hn"}, "Qc", plain, OpPart::latent_projection);
   product("rotary query projection", "Qn", "Wqbr", {"Rq", "N", "Hr"}, "Qrp", positioned, OpPart::latent_projection);
   product("key-value latent", in, "Wkva", {"D", "Rk"}, "KVa", {"B", "T", "Rk"});
+  biased(model_.qkv_bias);
   product("rotary key", in, "Wkr", {"D", "Hr"}, "Krp", {"B", "T", "Hr"});
+  biased(model_.qkv_bias);
   norm("key-value latent norm", "KVa", "KVn", {"B", "T", "Rk"}, "Wkvnorm");
   product("query for latents", "Qc", "Wkb", {"Rk", "N", "Hn"}, "Ql", for_latents, OpPart::latent_projection);
   linear("rotary position of queries", {"Qrp"}, "Qr", positioned, OpPart::latent_projection);

@@ -22,6 +22,30 @@ void BlockWriter::product(const std::string& what, const std::string& in, const 
       .detached = detached});
 }
 
+void BlockWriter::biased(bool has) {
+  if (!has) return;
+  const auto of = block_.ops.back();
+  auto& unbiased = block_.activations.back();
+  const Dims dims = unbiased.dims;
+  unbiased.name += "x";
+  block_.ops.back().output = unbiased.name;
+  weight(of.weight + "bias", {dims.begin() + 2, dims.end()});  // behind B and T
+  op({.kind = Kind::add,
+      .name = of.name,
+      .inputs = {of.output + "x"},
+      .weight = of.weight + "bias",
+      .output = of.output,
+      .part = of.part});
+  activation(of.output, dims);
+}
+
+void BlockWriter::mark_branch() {
+  const auto last = block_.activations.rbegin();
+  last->branch = true;
+  const auto& op = block_.ops.back();
+  if (op.kind == Kind::add && !op.weight.empty()) std::next(last)->branch = true;
+}
+
 void BlockWriter::norm(const std::string& what, const std::string& in, const std::string& out, const Dims& dims,
                        const std::string& weight_name) {
   const bool has_weight = model_.norm != NormKind::none;
@@ -120,7 +144,7 @@ std::string BlockWriter::after_branch(const std::string& what, const std::string
 void BlockWriter::dense_mlp(const std::string& in, const std::string& out, bool branch_output) {
   mlp_hidden(in, "", "F", "");
   mlp_down("", "F", out, "");
-  if (branch_output) block_.activations.back().branch = true;
+  if (branch_output) mark_branch();
 }
 
 namespace {
@@ -138,7 +162,10 @@ void BlockWriter::mlp_hidden(const std::string& in, const std::string& letter, c
   const Dims dims{"B", "T", width};
   if (model_.gated)
     product(what + "gate projection", in, weight_of(letter, "gate"), {"D", width}, letter + "Gate", dims, OpPart::mlp);
+  const bool biases = model_.mlp_bias && letter.empty();
+  if (model_.gated) biased(biases);
   product(what + "up projection", in, weight_of(letter, "up"), {"D", width}, letter + "Up", dims, OpPart::mlp);
+  biased(biases);
   nonlinear(what + "activation", model_.gated ? Dims{letter + "Gate", letter + "Up"} : Dims{letter + "Up"},
             letter + "Z", dims, OpPart::mlp_activation);
 }
@@ -146,6 +173,7 @@ void BlockWriter::mlp_hidden(const std::string& in, const std::string& letter, c
 void BlockWriter::mlp_down(const std::string& letter, const std::string& width, const std::string& out,
                            const std::string& what) {
   product(what + "down projection", letter + "Z", weight_of(letter, "down"), {width, "D"}, out, stream, OpPart::mlp);
+  biased(model_.mlp_bias && letter.empty());
 }
 
 }  // namespace lockstep::workloads

@@ -25,6 +25,11 @@ class BlockWriter {
   }
   void product(const std::string& what, const std::string& in, const std::string& weight_name, const Dims& weight_dims,
                const std::string& out, const Dims& out_dims, OpPart part = OpPart::other, bool detached = false);
+  /// Adds a vector to what the product before has made, where `has`. The result takes the product's name, so that both
+  /// are computed again together, and the product's output gets an x behind its own.
+  void biased(bool has);
+  /// The array written last may wait as a partial sum, and so may it without its bias.
+  void mark_branch();
   /// Over the last dimension; a weightless norm (OLMo) has no weight tensor.
   void norm(const std::string& what, const std::string& in, const std::string& out, const Dims& dims,
             const std::string& weight_name);
@@ -50,6 +55,8 @@ class BlockWriter {
  private:
   void attention(const LayerKind& kind, const std::string& in, const std::string& out);
   void queries_keys_values(const std::string& in, const LayerKind& kind);
+  void norm_of_heads(const std::string& what, const std::string& in, const std::string& out, const Dims& dims,
+                     const std::string& weight_name);
   void latent_queries_keys_values(const std::string& in);
   void sparse_attention(const LayerKind& kind, const std::string& in);
   /// Leaves the choice in `Chosen`.

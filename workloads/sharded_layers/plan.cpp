@@ -66,8 +66,8 @@ class Strategy {
     return dim == "N" || dim == "K" || dim == "Kf" || dim == "M" || dim == "G" || dim == "Go";
   }
 
-  [[nodiscard]] static bool of_experts(const BlockTensor& weight) {
-    return std::find(weight.dims.begin(), weight.dims.end(), "Fe") != weight.dims.end();
+  [[nodiscard]] static bool of_experts(const BlockTensor& weight) {  // not the router, which has E as its columns
+    return weight.dims.size() > 1 && weight.dims.front() == "E";
   }
 
   /// Batch and sequence axes that do not share out the experts.

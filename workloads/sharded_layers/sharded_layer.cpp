@@ -178,8 +178,13 @@ void BlockDerivation::forward(const BlockOp& op) {
     case BlockOp::Kind::sparse_attention: forward_sparse_attention(op); break;
     case BlockOp::Kind::compressed_attention: forward_compressed_attention(op); break;
     case BlockOp::Kind::scan: forward_scan(op); break;
-    case BlockOp::Kind::elementwise:
     case BlockOp::Kind::add:
+      if (!op.weight.empty()) {
+        forward_bias(op);
+        break;
+      }
+      [[fallthrough]];
+    case BlockOp::Kind::elementwise:
     case BlockOp::Kind::dropout:
     case BlockOp::Kind::loss: forward_elementwise(op); break;
     case BlockOp::Kind::dispatch: forward_dispatch(op); break;
@@ -203,7 +208,7 @@ void BlockDerivation::backward(const BlockOp& op) {
     case BlockOp::Kind::scan: backward_scan(op); break;
     case BlockOp::Kind::elementwise:
     case BlockOp::Kind::dropout: backward_elementwise(op); break;
-    case BlockOp::Kind::add: backward_add(op); break;
+    case BlockOp::Kind::add: op.weight.empty() ? backward_add(op) : backward_bias(op); break;
     case BlockOp::Kind::dispatch: backward_dispatch(op); break;
     case BlockOp::Kind::combine: backward_combine(op); break;
     case BlockOp::Kind::loss: backward_loss(op); break;

@@ -198,9 +198,22 @@ Bytes BlockDerivation::score_bytes(const BlockOp& op, const AttentionArrays& arr
   return Bytes(op.score_bytes) * bounded_elements(rows, sizes_.dim("T") + policy_.earlier_tokens, "of scores");
 }
 
+/// Sinks take part in a softmax where it ends. A sink's gradient is a sum over tokens of what the backward has of each
+/// row in fp32: the logarithm of its sum, and its result times the result's gradient.
+void BlockDerivation::finish_sinks(const BlockOp& op, int step) {
+  if (op.weight.empty()) return;
+  const auto& of = crossing(op.output);
+  const auto rows = sizes_.local_elements(of) / sizes_.local(of.dims.back());
+  constexpr Bytes of_row(2 * 4);
+  const int sum = backward_.compute(op.name + " sinks gradient", gradient_of(of).to_string(), {{step}}, Flops(0),
+                                    of_row * rows, Bytes(0), MemoryKind::gradients);
+  finish_vector(op, of, sum);
+}
+
 void BlockDerivation::forward_attention(const BlockOp& op) {
   const auto arrays = attention_arrays(op);
   Reads reads;
+  read_vector(op, crossing(op.output), reads);
   read(op.inputs[0], arrays.q, reads);
   StepIds travelling;
   if (arrays.travelling) {
@@ -254,6 +267,7 @@ void BlockDerivation::backward_attention(const BlockOp& op) {
   Version of_inputs{gradient_of(arrays.q), {steps.second}, steps.first};
   share_attention(op, bytes(arrays.q), bytes(arrays.k) + bytes(arrays.v), inputs, true, of_inputs);
   backward_[steps.second].for_earlier = earlier_bytes(op, arrays, policy_.earlier_tokens);
+  finish_sinks(op, steps.second);
   gradients_[op.inputs[0]].push_back(of_inputs);
   for (const auto& [tensor, whole] : {std::pair{op.inputs[1], arrays.k}, std::pair{op.inputs[2], arrays.v}}) {
     auto local = gradient_of(whole);

@@ -80,6 +80,7 @@ void BlockDerivation::forward_compressed_attention(const BlockOp& op) {
   read(op.inputs[1], arrays.keys, reads);
   if (op.inputs.size() > 2) read(op.inputs[2], arrays.entries, reads);
   if (op.inputs.size() > 3) read(op.inputs[3], choice_of(op, arrays.queries), reads);
+  read_vector(op, crossing(op.output), reads);
   fetch_tokens_before(pass(), op, arrays.keys, reads.after);
   const int step = sparse_step(
       pass(), op.name, arrays.queries.to_string() + ", " + arrays.keys.to_string() + " -> " + result.to_string(),
@@ -105,6 +106,7 @@ void BlockDerivation::backward_compressed_attention(const BlockOp& op) {
   if (op.inputs.size() > 2) left += bytes(arrays.entries);
   const int step =
       sparse_step(backward_, op.name + " backward", gradient_of(result).to_string(), std::move(reads), kernel, left);
+  finish_sinks(op, step);
   gradients_[op.inputs[0]].push_back({gradient_of(arrays.queries), {step}, step});
   const auto add = [&](const std::string& tensor, const ShardedTensor& whole, bool whole_sequence, StepIds after) {
     auto local = gradient_of(whole);

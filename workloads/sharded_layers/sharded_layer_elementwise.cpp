@@ -68,10 +68,7 @@ void BlockDerivation::forward_elementwise(const BlockOp& op) {
   }
   reduce_statistics(pass(), op, local_input(op, op.inputs[0]), reads.after);
   for (const auto& input : op.inputs) fetch_tokens_before(pass(), op, local_input(op, input), reads.after);
-  if (!op.weight.empty()) {
-    const auto wanted = scale(op, local);
-    weight(op.weight, wanted, settle(plan_.weights.at(op.weight), wanted, sizes_, policy_.weight_element), reads);
-  }
+  read_vector(op, local, reads);
   if (op.rows_by_index) moved += bytes(local);
   if (op.kind == BlockOp::Kind::loss) moved += unfused_loss(policy_.loss_element, sizes_.local_elements(local));
   const auto result = op.output.empty() ? gradient_of(local) : local;
@@ -123,7 +120,8 @@ void BlockDerivation::fetch_tokens_before(Pass& pass, const BlockOp& op, const S
   merge(after, id);
 }
 
-/// Norms and losses over a split dimension need a few numbers per row from every rank of the split.
+/// Norms and losses over a split dimension, and those behind it, need a few numbers per row from every rank of the
+/// split.
 void BlockDerivation::reduce_statistics(Pass& pass, const BlockOp& op, const ShardedTensor& local,
                                         StepIds& after) const {
   if (op.statistics == 0 || op.reduced_dim.empty()) return;
@@ -131,7 +129,8 @@ void BlockDerivation::reduce_statistics(Pass& pass, const BlockOp& op, const Sha
   if (axes.empty()) return;
   ShardedTensor rows{local.name + "stat", {}, axes};
   for (const auto& dim : local.dims) {
-    if (dim.name != op.reduced_dim) rows.dims.push_back(dim);
+    if (dim.name == op.reduced_dim) break;
+    rows.dims.push_back(dim);
   }
   auto summed = rows;
   summed.partial.clear();
@@ -161,7 +160,7 @@ void BlockDerivation::backward_elementwise(const BlockOp& op) {
   reduce_statistics(backward_, op, gradient_of(local_input(op, op.inputs[0])), reads.after);
   for (const auto& input : op.inputs)
     fetch_tokens_before(backward_, op, gradient_of(local_input(op, input)), reads.after);
-  if (!op.weight.empty()) {
+  if (!op.weight.empty() && !op.linear) {
     const auto used = scale(op, local);
     weight_in_backward(op.weight, used, settle(plan_.weights.at(op.weight), used, sizes_, policy_.weight_element),
                        reads);
@@ -179,17 +178,52 @@ void BlockDerivation::backward_elementwise(const BlockOp& op) {
     }
     gradients_[input].push_back({contribution, {step}, step});
   }
-  if (op.weight.empty()) return;
-  finish_weight(op.weight, step, scale_gradient(op, local));
+  finish_vector(op, local, step);
 }
 
-/// The gradient of a norm's scale: a sum over rows, partial over every axis that splits the rows.
+void BlockDerivation::read_vector(const BlockOp& op, const ShardedTensor& local, Reads& reads) {
+  if (op.weight.empty()) return;
+  const auto wanted = scale(op, local);
+  weight(op.weight, wanted, settle(plan_.weights.at(op.weight), wanted, sizes_, policy_.weight_element), reads);
+}
+
+void BlockDerivation::finish_vector(const BlockOp& op, const ShardedTensor& local, int step) {
+  if (!op.weight.empty()) finish_weight(op.weight, step, scale_gradient(op, local));
+}
+
+/// The gradient of a norm's scale: a sum over rows, partial over every axis that splits the rows. Ranks with a copy of
+/// a head add their own.
 BlockDerivation::Collectives BlockDerivation::scale_gradient(const BlockOp& op, const ShardedTensor& local) const {
   auto sum = gradient_of(scale(op, local));
   for (const auto& dim : local.dims) {
     if (sum.find(dim.name) == nullptr) sum.partial.insert(sum.partial.end(), dim.axes.begin(), dim.axes.end());
   }
+  for (const auto& axis : sizes_.copied_over(plan_.gradients.at(op.weight))) sum.partial.push_back(axis);
   return settle(sum, gradient_of(plan_.gradients.at(op.weight)), sizes_, policy_.gradient_element);
+}
+
+/// A bias is added where the product before stores its result: no step and no array of its own.
+void BlockDerivation::forward_bias(const BlockOp& op) {
+  const auto& in = op.inputs[0];
+  const auto& unbiased = crossing(in);
+  Reads reads;
+  auto made = activation(in, unbiased, {}, reads);
+  read_vector(op, unbiased, reads);
+  merge(made.producers, reads.after);
+  finish_forward(op, made, settled(renamed(unbiased, op.output), crossing(op.output)));
+}
+
+/// The gradient of a bias is a sum over tokens. A kernel of its own reads the gradient of the product's result for it.
+void BlockDerivation::backward_bias(const BlockOp& op) {
+  backward_add(op);
+  const auto& in = op.inputs[0];
+  const auto& finished = finished_gradient(in);
+  Reads reads;
+  const auto read = gradient(in, finished.sharding, {}, reads);
+  merge(reads.after, compact_in_backward(read));
+  const int step = backward_.compute(op.name + " bias gradient", read.sharding.to_string(), std::move(reads), Flops(0),
+                                     bytes(read.sharding), Bytes(0), MemoryKind::gradients);
+  finish_vector(op, crossing(in), step);
 }
 
 /// Hands the gradient on to every input: no step of its own. An input that waited as a partial sum gets it whole.

@@ -90,6 +90,7 @@ class BlockDerivation {
   struct AttentionArrays;  ///< as one rank attends to them
   void forward_attention(const BlockOp& op);
   void backward_attention(const BlockOp& op);
+  void finish_sinks(const BlockOp& op, int step);
   [[nodiscard]] AttentionArrays attention_arrays(const BlockOp& op) const;
   /// Tokens that one of a slice's attends to on average, and the keys and values that the slice does not hold itself.
   [[nodiscard]] double attended(const BlockOp& op) const;
@@ -165,6 +166,11 @@ class BlockDerivation {
   void backward_elementwise(const BlockOp& op);
   void backward_loss(const BlockOp& op);
   void backward_add(const BlockOp& op);
+  void forward_bias(const BlockOp& op);
+  void backward_bias(const BlockOp& op);
+  /// An operation's scale, bias or other vector, split as the array is to which it belongs.
+  void read_vector(const BlockOp& op, const ShardedTensor& local, Reads& reads);
+  void finish_vector(const BlockOp& op, const ShardedTensor& local, int step);
   [[nodiscard]] ShardedTensor local_input(const BlockOp& op, const std::string& input) const;
   [[nodiscard]] ShardedTensor local_output(const BlockOp& op) const;
   [[nodiscard]] ShardedTensor scale(const BlockOp& op, const ShardedTensor& local) const;

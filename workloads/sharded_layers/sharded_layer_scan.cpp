@@ -126,6 +126,7 @@ void BlockDerivation::forward_scan(const BlockOp& op) {
   const auto arrays = scan_arrays(op);
   Reads reads;
   for (std::size_t i = 0; i < op.inputs.size(); ++i) read(op.inputs[i], arrays.inputs[i], reads);
+  read_vector(op, crossing(op.output), reads);
   pass_state_along(pass(), op, arrays, reads, false);
   const int step = scan_step(pass(), op, arrays, op.name, std::move(reads), scan_flops(op, arrays, false),
                              scan_traffic(op, arrays), bytes(arrays.output), false);
@@ -150,6 +151,7 @@ void BlockDerivation::backward_scan(const BlockOp& op) {
                              scan_traffic(op, arrays) * 2, left, true);
   for (std::size_t i = 0; i < op.inputs.size(); ++i)
     gradients_[op.inputs[i]].push_back({gradient_of(arrays.inputs[i]), {step}, step});
+  finish_vector(op, crossing(op.output), step);
 }
 
 }  // namespace lockstep::workloads

@@ -32,13 +32,13 @@ ChosenSteps steps_of_input_gradient(const ShardedLayer& block) {
     if (!waited_for[i]) continue;
     for (const int before : block.backward[i].after) mark(before);
   }
-  // A copy in fewer bytes is made with what it copies.
+  // A copy in fewer bytes is made with what it copies. In a layer only products are put off, not sums of biases.
   for (std::size_t i = 0; i < block.backward.size(); ++i) {
     const auto& step = block.backward[i];
-    const bool is_copy =
-        step.kind == BlockStep::Kind::compute && !step.given_time && step.flops == Flops(0) && step.traffic == Bytes(0);
+    const bool at_once = step.kind == BlockStep::Kind::compute && !step.given_time && step.flops == Flops(0) &&
+                         (step.traffic == Bytes(0) || block.is_layer);
     const auto is_there = [&](int before) { return before == BlockStep::outside || waited_for[before]; };
-    if (is_copy && step.saved.empty() && std::all_of(step.after.begin(), step.after.end(), is_there))
+    if (at_once && step.saved.empty() && std::all_of(step.after.begin(), step.after.end(), is_there))
       waited_for[i] = true;
   }
   return waited_for;

@@ -22,12 +22,23 @@ inline std::vector<NamedModel> small_models() {
   plain.gated = false;
   plain.parallel_residual = true;
   plain.norm = workloads::NormKind::layer_norm;
+  plain.attention_output_bias = plain.mlp_bias = true;
   auto normed = transformer();
   normed.qk_norm = workloads::QkNorm::per_head;
   normed.norms_per_layer = 4;
-  return {{"two matmuls", two_products}, {"transformer", transformer()}, {"tied", tied},
-          {"parallel residual", plain},  {"many norms", normed},         {"latent", latent()},
-          {"mixture", mixture()}};
+  auto biased = transformer();
+  biased.qkv_bias = biased.attention_output_bias = biased.mlp_bias = biased.attention_sinks = true;
+  auto biased_experts = mixture();
+  biased_experts.experts->biases = true;
+  return {{"two matmuls", two_products},
+          {"transformer", transformer()},
+          {"tied", tied},
+          {"parallel residual", plain},
+          {"many norms", normed},
+          {"latent", latent()},
+          {"mixture", mixture()},
+          {"biases", biased},
+          {"biases of experts", biased_experts}};
 }
 
 /// Sizes that divide the small models' batch, heads and experts.
