@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -98,7 +99,7 @@ RecordedOrder::RecordedOrder(const program::Program& program, const engine::Chai
     : ranks_(position_of(program.ranks())) {
   const Recorded recorded(program, chains, timeline);
   const auto& instances = recorded.instances();
-  constexpr std::size_t nobody = -1;
+  constexpr std::size_t nobody = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> last_on(ranks_ * program.streams.size(), nobody);
   std::map<std::pair<program::CommunicatorId, const collectives::Phase*>, std::size_t> known;
   std::vector<bool> is_awaited(instances.size(), false);
