@@ -37,9 +37,7 @@ void add_pairs(DesignProblem& problem, double pair_time) {
   for (const auto& tracks : problem.tracks_of) {
     for (const auto f : tracks) {
       for (const auto b : tracks) {
-        const auto& backward = problem.tracks[b];
-        const double apart = problem.tracks[f].forward + backward.input_gradient + backward.weight_gradient;
-        if (pair_time < apart - problem.tolerance) problem.pairs.push_back({f, b});
+        if (pair_time < problem.apart({f, b}) - problem.tolerance) problem.pairs.push_back({f, b});
       }
     }
   }
@@ -61,21 +59,47 @@ void refuse_limits_without_an_order(const ScheduleRequest& request, std::int32_t
 
 }  // namespace
 
+TracksOfLetter DesignProblem::tracks_of_letter(Letter letter) const {
+  if (is_pair(letter)) return {pair(letter).forward, pair(letter).backward, pair(letter).backward};
+  const auto track = track_of(letter);
+  switch (work_of(letter)) {
+    case TrackWork::forward: return {.forward = track};
+    case TrackWork::input_gradient: return {.input_gradient = track};
+    case TrackWork::weight_gradient: break;
+  }
+  return {.weight_gradient = track};
+}
+
 double DesignProblem::time(Letter letter) const {
-  if (is_pair(letter)) return pair_time;
-  return tracks[letter / 3].time(static_cast<TrackWork>(letter % 3));
+  return is_pair(letter) ? pair_time : tracks[track_of(letter)].time(work_of(letter));
+}
+
+double DesignProblem::apart(const TrackPair& pair) const {
+  const auto& backward = tracks[pair.backward];
+  return tracks[pair.forward].forward + backward.input_gradient + backward.weight_gradient;
+}
+
+std::optional<double> DesignProblem::least_share(StageId rank) const {
+  std::optional<double> least;
+  for (const auto& pair : pairs) {
+    if (tracks[pair.forward].rank == rank) least = std::min(least.value_or(1), pair_time / apart(pair));
+  }
+  return least;
 }
 
 double DesignProblem::taken(Letter letter) const {
   if (is_pair(letter)) return activations.forward + std::max(0.0, activations.input_gradient);
-  if (letter % 3 == 0) return activations.forward;
-  return std::max(0.0, letter % 3 == 1 ? activations.input_gradient : activations.weight_gradient);
+  return std::max(0.0, kept(letter));
 }
 
 double DesignProblem::kept(Letter letter) const {
   if (is_pair(letter)) return activations.forward + activations.input_gradient + activations.weight_gradient;
-  if (letter % 3 == 0) return activations.forward;
-  return letter % 3 == 1 ? activations.input_gradient : activations.weight_gradient;
+  switch (work_of(letter)) {
+    case TrackWork::forward: return activations.forward;
+    case TrackWork::input_gradient: return activations.input_gradient;
+    case TrackWork::weight_gradient: break;
+  }
+  return activations.weight_gradient;
 }
 
 bool DesignProblem::fits(StageId rank, const Word& word) const {
@@ -168,21 +192,24 @@ PipelineOrder order_of(const DesignProblem& problem, const Words& words) {
   for (const auto rank : words.ids()) {
     auto& cells = order.ranks[rank];
     for (const auto letter : words[rank]) {
-      const bool is_pair = problem.is_pair(letter);
-      const auto id = is_pair ? problem.pair(letter).backward : letter / 3;
+      const auto on = problem.tracks_of_letter(letter);
+      if (on.input_gradient < 0 && on.weight_gradient < 0) {
+        cells.push_back({forward(on.forward), {}});
+        continue;
+      }
+      const auto id = std::max(on.input_gradient, on.weight_gradient);
       const auto& track = problem.tracks[id];
-      if (is_pair) {
-        const auto first = forward(problem.pair(letter).forward);
+      auto& of_track = done[id];
+      if (problem.is_pair(letter)) {
+        const auto first = forward(on.forward);
         cells.push_back(
-            {first, PipelineAction{PipelineWork::backward, track.stage, track.first + done[id].gradients++}});
-      } else if (letter % 3 == 0) {
-        cells.push_back({forward(id), {}});
-      } else if (letter % 3 == 1) {
-        done[id].owed.push_back(track.first + done[id].gradients++);
-        cells.push_back({{PipelineWork::input_gradient, track.stage, done[id].owed.back()}, {}});
+            {first, PipelineAction{PipelineWork::backward, track.stage, track.first + of_track.gradients++}});
+      } else if (on.input_gradient >= 0) {
+        of_track.owed.push_back(track.first + of_track.gradients++);
+        cells.push_back({{PipelineWork::input_gradient, track.stage, of_track.owed.back()}, {}});
       } else {
-        cells.push_back({{PipelineWork::weight_gradient, track.stage, done[id].owed.front()}, {}});
-        done[id].owed.pop_front();
+        cells.push_back({{PipelineWork::weight_gradient, track.stage, of_track.owed.front()}, {}});
+        of_track.owed.pop_front();
       }
     }
   }

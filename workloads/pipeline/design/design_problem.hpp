@@ -38,6 +38,10 @@ struct TrackPair {
   TrackId forward = 0, backward = 0;
 };
 
+struct TracksOfLetter {
+  TrackId forward = -1, input_gradient = -1, weight_gradient = -1;
+};
+
 using Word = std::vector<Letter>;
 using Words = Indexed<StageId, Word>;
 
@@ -52,10 +56,19 @@ struct DesignProblem {
   double tolerance = 0;             ///< times closer than this are equal
 
   [[nodiscard]] static Letter letter(TrackId track, TrackWork work) { return 3 * track + static_cast<Letter>(work); }
+  /// Of a letter that is no pair.
+  [[nodiscard]] static TrackId track_of(Letter letter) { return letter / 3; }
+  [[nodiscard]] static TrackWork work_of(Letter letter) { return static_cast<TrackWork>(letter % 3); }
   [[nodiscard]] Letter first_pair() const { return 3 * tracks.count(); }
   [[nodiscard]] bool is_pair(Letter letter) const { return letter >= first_pair(); }
   [[nodiscard]] const TrackPair& pair(Letter letter) const { return pairs[position_of(letter - first_pair())]; }
+  /// The tracks whose next forward, input gradient and weight gradient a letter runs; -1: none.
+  [[nodiscard]] TracksOfLetter tracks_of_letter(Letter letter) const;
   [[nodiscard]] double time(Letter letter) const;
+  /// How long the halves of a pair take one after the other.
+  [[nodiscard]] double apart(const TrackPair& pair) const;
+  /// The least part of the time of its works that a rank takes for them, by its best pair; none: it has no pairs.
+  [[nodiscard]] std::optional<double> least_share(StageId rank) const;
   /// The activations that a letter adds to those that its rank holds, at its start and at its end.
   [[nodiscard]] double taken(Letter letter) const;
   [[nodiscard]] double kept(Letter letter) const;

@@ -4,7 +4,7 @@
 #include <array>
 #include <unordered_map>
 
-#include "workloads/pipeline/design/word_timing.hpp"
+#include "workloads/pipeline/design/track_progress_private.hpp"
 
 namespace lockstep::workloads {
 namespace {
@@ -18,18 +18,17 @@ class Branching {
         least_(least),
         most_nodes_(most_nodes),
         best_(makespan),
-        tracks_(problem.tracks.count()),
+        tracks_(problem),
+        work_(problem.tracks.count()),
         ranks_(problem.shape.ranks),
         words_(problem.shape.ranks),
         letters_left_(problem.letters()) {
     for (const auto id : problem.tracks.ids()) {
       const auto& track = problem.tracks[id];
-      tracks_[id].forward_ends.resize(position_of(track.count));
-      tracks_[id].gradient_ends.resize(position_of(track.count));
-      auto& rank = ranks_[track.rank];
-      const double each = paired(track.rank) ? shortest_share(track.rank) : 1;
-      tracks_[id].work = {each * track.forward, each * track.input_gradient, each * track.weight_gradient};
-      rank.left += track.count * (tracks_[id].work[0] + tracks_[id].work[1] + tracks_[id].work[2]);
+      const double each = problem.least_share(track.rank).value_or(1);
+      auto& work = work_[id];
+      work = {each * track.forward, each * track.input_gradient, each * track.weight_gradient};
+      ranks_[track.rank].left += track.count * (work[0] + work[1] + work[2]);
     }
   }
 
@@ -39,11 +38,6 @@ class Branching {
   }
 
  private:
-  struct Progress {
-    std::int32_t forwards = 0, gradients = 0, weights = 0;
-    std::vector<double> forward_ends, gradient_ends;
-    std::array<double, 3> work{};
-  };
   struct Rank {
     double free = 0, held = 0;
     double left = 0;  ///< work
@@ -54,37 +48,6 @@ class Branching {
     Letter letter = 0;
   };
   using Label = std::vector<double>;
-
-  [[nodiscard]] bool paired(StageId rank) const {
-    return std::any_of(problem_.pairs.begin(), problem_.pairs.end(),
-                       [&](const TrackPair& pair) { return problem_.tracks[pair.forward].rank == rank; });
-  }
-  [[nodiscard]] double shortest_share(StageId rank) const {
-    double share = 1;
-    for (const auto& pair : problem_.pairs) {
-      const auto &f = problem_.tracks[pair.forward], &b = problem_.tracks[pair.backward];
-      if (f.rank == rank)
-        share = std::min(share, problem_.pair_time / (f.forward + b.input_gradient + b.weight_gradient));
-    }
-    return share;
-  }
-
-  [[nodiscard]] double forward_ready(TrackId id) const {
-    const auto& track = problem_.tracks[id];
-    const auto k = tracks_[id].forwards;
-    if (k == track.count) return never;
-    if (track.before < 0) return 0;
-    const auto& before = tracks_[track.before];
-    return before.forwards > k ? before.forward_ends[position_of(k)] + track.latency_before : never;
-  }
-  [[nodiscard]] double gradient_ready(TrackId id) const {
-    const auto& track = problem_.tracks[id];
-    const auto k = tracks_[id].gradients;
-    if (k >= tracks_[id].forwards) return never;
-    if (track.after < 0) return 0;
-    const auto& after = tracks_[track.after];
-    return after.gradients > k ? after.gradient_ends[position_of(k)] + track.latency_after : never;
-  }
 
   [[nodiscard]] bool has_room(StageId rank, Letter letter) const {
     return ranks_[rank].held + problem_.taken(letter) <= problem_.limits[rank];
@@ -99,15 +62,15 @@ class Branching {
     };
     for (const auto id : problem_.tracks.ids()) {
       const auto rank = problem_.tracks[id].rank;
-      add(rank, DesignProblem::letter(id, TrackWork::input_gradient), gradient_ready(id));
-      add(rank, DesignProblem::letter(id, TrackWork::forward), forward_ready(id));
-      if (tracks_[id].weights < tracks_[id].gradients)
+      add(rank, DesignProblem::letter(id, TrackWork::input_gradient), tracks_.gradient_ready(id));
+      add(rank, DesignProblem::letter(id, TrackWork::forward), tracks_.forward_ready(id));
+      if (tracks_[id].weights < tracks_[id].gradients())
         add(rank, DesignProblem::letter(id, TrackWork::weight_gradient), 0);
     }
     for (std::size_t i = 0; i < problem_.pairs.size(); ++i) {
       const auto& pair = problem_.pairs[i];
       add(problem_.tracks[pair.forward].rank, problem_.first_pair() + static_cast<Letter>(i),
-          std::max(forward_ready(pair.forward), gradient_ready(pair.backward)));
+          std::max(tracks_.forward_ready(pair.forward), tracks_.gradient_ready(pair.backward)));
     }
     std::stable_sort(found.begin(), found.end(), [](const Option& a, const Option& b) { return a.start < b.start; });
   }
@@ -123,13 +86,13 @@ class Branching {
     first_.assign(problem_.shape.ranks, never);
     for (const auto id : problem_.tracks.ids()) {
       const auto& track = problem_.tracks[id];
-      const auto k = tracks_[id].forwards;
+      const auto k = tracks_[id].forwards();
       if (k == track.count) continue;
       double start = std::max(ranks_[track.rank].free, last);
       if (track.before >= 0) {
         const auto& before = tracks_[track.before];
-        const double input = before.forwards > k ? before.forward_ends[position_of(k)]
-                                                 : forward[track.before] + shortest(track.before, TrackWork::forward);
+        const double input = before.forwards() > k ? before.forward_ends[position_of(k)]
+                                                   : forward[track.before] + shortest(track.before, TrackWork::forward);
         start = std::max(start, input + track.latency_before);
       }
       forward[id] = start;
@@ -138,15 +101,15 @@ class Branching {
     }
     for (auto id = problem_.tracks.count(); id-- > 0;) {
       const auto& track = problem_.tracks[id];
-      const auto k = tracks_[id].gradients;
+      const auto k = tracks_[id].gradients();
       if (tracks_[id].weights < track.count && tracks_[id].weights < k)
         first_[track.rank] = std::min(first_[track.rank], std::max(ranks_[track.rank].free, last));
       if (k == track.count) continue;
       double start = std::max(ranks_[track.rank].free, last);
-      if (tracks_[id].forwards == k) start = std::max(start, forward[id] + shortest(id, TrackWork::forward));
+      if (tracks_[id].forwards() == k) start = std::max(start, forward[id] + shortest(id, TrackWork::forward));
       if (track.after >= 0) {
         const auto& after = tracks_[track.after];
-        const double input = after.gradients > k
+        const double input = after.gradients() > k
                                  ? after.gradient_ends[position_of(k)]
                                  : gradient[track.after] + shortest(track.after, TrackWork::input_gradient);
         start = std::max(start, input + track.latency_after);
@@ -172,7 +135,7 @@ class Branching {
     Label label{last};
     const auto late = [&](double time) { label.push_back(std::max(time, last)); };
     for (const auto& track : tracks_) {
-      for (const auto count : {track.forwards, track.gradients, track.weights}) {
+      for (const auto count : {track.forwards(), track.gradients(), track.weights}) {
         key.push_back(static_cast<char>(count));
         key.push_back(static_cast<char>(count >> 8));
       }
@@ -181,11 +144,11 @@ class Branching {
     for (const auto id : problem_.tracks.ids()) {
       const auto& track = problem_.tracks[id];
       if (track.after >= 0 && problem_.tracks[track.after].rank != track.rank) {
-        for (auto k = tracks_[track.after].forwards; k < tracks_[id].forwards; ++k)
+        for (auto k = tracks_[track.after].forwards(); k < tracks_[id].forwards(); ++k)
           late(tracks_[id].forward_ends[position_of(k)] + track.latency_after);
       }
       if (track.before >= 0 && problem_.tracks[track.before].rank != track.rank) {
-        for (auto k = tracks_[track.before].gradients; k < tracks_[id].gradients; ++k)
+        for (auto k = tracks_[track.before].gradients(); k < tracks_[id].gradients(); ++k)
           late(tracks_[id].gradient_ends[position_of(k)] + track.latency_before);
       }
     }
@@ -224,35 +187,20 @@ class Branching {
     auto& rank = ranks_[option.rank];
     const auto before = rank;
     const auto letter = option.letter;
-    const bool is_pair = problem_.is_pair(letter);
-    const double end = option.start + problem_.time(letter);
-    const auto f = is_pair ? problem_.pair(letter).forward : letter % 3 == 0 ? letter / 3 : -1;
-    const auto b = is_pair ? problem_.pair(letter).backward : letter % 3 == 1 ? letter / 3 : -1;
-    const auto w = is_pair ? b : letter % 3 == 2 ? letter / 3 : -1;
-    rank.free = end;
+    const auto on = problem_.tracks_of_letter(letter);
+    const std::int64_t works = problem_.is_pair(letter) ? 3 : 1;
+    rank.free = option.start + problem_.time(letter);
     rank.held += problem_.kept(letter);
-    if (f >= 0) {
-      auto& track = tracks_[f];
-      track.forward_ends[position_of(track.forwards++)] = end;
-      rank.left -= track.work[0];
-    }
-    if (b >= 0) {
-      auto& track = tracks_[b];
-      track.gradient_ends[position_of(track.gradients++)] = end;
-      rank.left -= track.work[1];
-    }
-    if (w >= 0) {
-      ++tracks_[w].weights;
-      rank.left -= tracks_[w].work[2];
-    }
-    letters_left_ -= is_pair ? 3 : 1;
+    if (on.forward >= 0) rank.left -= work_[on.forward][0];
+    if (on.input_gradient >= 0) rank.left -= work_[on.input_gradient][1];
+    if (on.weight_gradient >= 0) rank.left -= work_[on.weight_gradient][2];
+    tracks_.put(on, rank.free);
+    letters_left_ -= works;
     words_[option.rank].push_back(letter);
     branch(option.start);
     words_[option.rank].pop_back();
-    letters_left_ += is_pair ? 3 : 1;
-    if (f >= 0) --tracks_[f].forwards;
-    if (b >= 0) --tracks_[b].gradients;
-    if (w >= 0) --tracks_[w].weights;
+    letters_left_ += works;
+    tracks_.take_back(on);
     ranks_[option.rank] = before;
   }
 
@@ -260,7 +208,8 @@ class Branching {
   const LeastTimes& least_;
   std::int64_t most_nodes_, nodes_ = 0;
   double best_;
-  Indexed<TrackId, Progress> tracks_;
+  ProgressOfTracks tracks_;
+  Indexed<TrackId, std::array<double, 3>> work_;  ///< of one microbatch, in the least time that it can take
   Indexed<StageId, Rank> ranks_;
   Words words_;
   std::optional<Words> found_;

@@ -144,11 +144,11 @@ class Search {
       made.erase(made.begin() + place.at);
       made.insert(made.begin() + place.at, parts.begin(), parts.end());
     } else {
-      if (letter % 3 == 2) return false;
+      if (DesignProblem::work_of(letter) == TrackWork::weight_gradient) return false;
       const auto chosen = dice_.below(std::ssize(problem_.pairs));
       const auto& pair = problem_.pairs[position_of(chosen)];
-      const bool is_forward = letter % 3 == 0;
-      if ((is_forward ? pair.forward : pair.backward) != letter / 3) return false;
+      const bool is_forward = DesignProblem::work_of(letter) == TrackWork::forward;
+      if ((is_forward ? pair.forward : pair.backward) != DesignProblem::track_of(letter)) return false;
       const auto other = is_forward ? DesignProblem::letter(pair.backward, TrackWork::input_gradient)
                                     : DesignProblem::letter(pair.forward, TrackWork::forward);
       const auto near = nearest(word, place.at, other);

@@ -87,28 +87,19 @@ class LeastTimesMaker {
   };
 
   [[nodiscard]] double& before(TrackId track, TrackWork work, std::int32_t k) {
-    return made_.before_[index(track, work, k)];
+    return made_.before_[made_.index(track, work, k)];
   }
   [[nodiscard]] double& after(TrackId track, TrackWork work, std::int32_t k) {
-    return made_.after_[index(track, work, k)];
-  }
-  [[nodiscard]] std::size_t index(TrackId track, TrackWork work, std::int32_t k) const {
-    return made_.first_[track] + position_of(work) * position_of(problem_.tracks[track].count) + position_of(k);
+    return made_.after_[made_.index(track, work, k)];
   }
   static void raise(double& value, double to) { value = std::max(value, to); }
 
   void least_times(TrackId id) {
     const auto& track = problem_.tracks[id];
     Times times;
-    bool paired = false;
-    double share = 1;
-    for (const auto& pair : problem_.pairs) {
-      if (problem_.tracks[pair.forward].rank != track.rank) continue;
-      paired = true;
-      const auto& back = problem_.tracks[pair.backward];
-      const double apart = problem_.tracks[pair.forward].forward + back.input_gradient + back.weight_gradient;
-      share = std::min(share, problem_.pair_time / apart);
-    }
+    const auto least_share = problem_.least_share(track.rank);
+    const bool paired = least_share.has_value();
+    const double share = least_share.value_or(1);
     for (const auto work : works) {
       const double time = track.time(work);
       times.chain[position_of(work)] = paired ? std::min(time, problem_.pair_time) : time;
@@ -369,11 +360,13 @@ class LeastTimesMaker {
 LeastTimes::LeastTimes(const DesignProblem& problem) : problem_(&problem) { LeastTimesMaker(problem, *this).make(); }
 
 double LeastTimes::before(TrackId track, TrackWork work, std::int32_t k) const {
-  return before_[first_[track] + position_of(work) * position_of(problem_->tracks[track].count) + position_of(k)];
+  return before_[index(track, work, k)];
 }
 
-double LeastTimes::after(TrackId track, TrackWork work, std::int32_t k) const {
-  return after_[first_[track] + position_of(work) * position_of(problem_->tracks[track].count) + position_of(k)];
+double LeastTimes::after(TrackId track, TrackWork work, std::int32_t k) const { return after_[index(track, work, k)]; }
+
+std::size_t LeastTimes::index(TrackId track, TrackWork work, std::int32_t k) const {
+  return first_[track] + position_of(work) * position_of(problem_->tracks[track].count) + position_of(k);
 }
 
 }  // namespace lockstep::workloads

@@ -27,6 +27,7 @@ class LeastTimes {
 
  private:
   friend class LeastTimesMaker;
+  [[nodiscard]] std::size_t index(TrackId track, TrackWork work, std::int32_t k) const;
   const DesignProblem* problem_;
   Indexed<TrackId, std::size_t> first_;  ///< of the track's works
   std::vector<double> before_, after_;

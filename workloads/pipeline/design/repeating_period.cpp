@@ -30,9 +30,9 @@ class Period {
     for (const auto rank : words.ids()) {
       std::vector<std::pair<double, Letter>> letters;
       for (const auto id : problem_.tracks_of[rank]) {
-        for (int work = 0; work < 3; ++work) {
+        for (const auto work : {TrackWork::forward, TrackWork::input_gradient, TrackWork::weight_gradient}) {
           for (std::int32_t k = 0; k < problem_.tracks[id].count; ++k)
-            letters.emplace_back(starts_[id][position_of(work)] + k * period_, 3 * id + work);
+            letters.emplace_back(starts_[id][position_of(work)] + k * period_, DesignProblem::letter(id, work));
         }
       }
       std::stable_sort(letters.begin(), letters.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -83,8 +83,8 @@ bool WordTiming::run_on(StageId rank, const Word& word) {
     const auto letter = word[position_of(at)];
     double ready = free;
     const bool is_pair = problem_.is_pair(letter);
-    const auto kind = is_pair ? 3 : letter % 3;
-    const auto track = letter / 3;
+    const auto track = DesignProblem::track_of(letter);
+    const auto kind = is_pair ? 3 : static_cast<int>(DesignProblem::work_of(letter));
     if (kind == 0) {
       if (!forward_input(track, ready)) return false;
     } else if (kind == 1) {
@@ -153,12 +153,9 @@ std::vector<WordTiming::Place> WordTiming::critical_path(const Words& words) con
   const auto count_back = [&](Place to) {
     for (auto& at = counted[to.rank]; at > to.at;) {
       const auto letter = words[to.rank][position_of(--at)];
-      if (problem_.is_pair(letter)) {
-        --run[problem_.pair(letter).forward][0];
-        --run[problem_.pair(letter).backward][1];
-      } else if (letter % 3 < 2) {
-        --run[letter / 3][position_of(letter % 3)];
-      }
+      const auto on = problem_.tracks_of_letter(letter);
+      if (on.forward >= 0) --run[on.forward][0];
+      if (on.input_gradient >= 0) --run[on.input_gradient][1];
     }
   };
   std::vector<Place> path;
@@ -167,9 +164,8 @@ std::vector<WordTiming::Place> WordTiming::critical_path(const Words& words) con
     count_back(place);
     const double start = this->start(place);
     const auto letter = words[place.rank][position_of(place.at)];
-    const bool is_pair = problem_.is_pair(letter);
-    const auto forward = is_pair ? problem_.pair(letter).forward : letter % 3 == 0 ? letter / 3 : -1;
-    const auto backward = is_pair ? problem_.pair(letter).backward : letter % 3 == 1 ? letter / 3 : -1;
+    const auto on = problem_.tracks_of_letter(letter);
+    const auto forward = on.forward, backward = on.input_gradient;
     std::optional<Place> previous;
     if (place.at > 0 && end({place.rank, place.at - 1}) == start) previous = Place{place.rank, place.at - 1};
     const auto from = [&](const Done& done, const std::vector<double>& ends, const std::vector<Place>& places,
