@@ -52,7 +52,7 @@ workloads::PipelineOrder read_order(const scenario::Scenario& scenario, std::int
   std::ifstream file(spec.file, std::ios::binary);
   std::stringstream text;
   text << file.rdbuf();
-  auto imported = import_pytorch_csv(text.str(), spec.placement);
+  auto imported = import_pytorch_csv(text.str(), *spec.placement);
   Problems problems;
   for (const auto& problem : imported.problems) {
     problems.add({{spec.file.string(), problem.row + 1, problem.column + 1},
@@ -159,8 +159,7 @@ workloads::StepPipeline place_pipeline(const scenario::Scenario& scenario, const
   request.slices = spec.slices;
   request.memory_limit = spec.memory_limit;
   const auto* schedule = workloads::find_schedule(spec.schedule);
-  if (spec.file.empty() && schedule->designs && spec.placement != workloads::StagePlacement::linear)
-    request.placements = {spec.placement};
+  if (spec.file.empty() && spec.placement) request.placements = {*spec.placement};
 
   workloads::StepPipeline pipeline;
   if (!spec.file.empty()) {

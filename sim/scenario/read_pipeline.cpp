@@ -54,10 +54,9 @@ void read_schedule_or_file(const YamlView& view, const YamlView& placement, cons
   }
 }
 
-/// Stages on a line have one chunk each. Said here, since a placement that is not given reads as a line too and is then
-/// the usual one for the chunks.
+/// Stages on a line have one chunk each.
 void read_chunks_of_line(const YamlView& placement, PipelineSpec& pipeline) {
-  if (!placement.exists() || pipeline.placement != workloads::StagePlacement::linear) return;
+  if (pipeline.placement != workloads::StagePlacement::linear) return;
   if (pipeline.chunks.value_or(1) > 1)
     placement.problem("stages on a line have one chunk each, not " + std::to_string(*pipeline.chunks),
                       "loop, v or wave, or chunks: 1");

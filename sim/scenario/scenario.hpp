@@ -63,9 +63,9 @@ struct RoutingSpec {
 
 struct PipelineSpec {
   std::string schedule = "1f1b";
-  std::filesystem::path file;  ///< a CSV with the order, instead of a schedule by name
-  workloads::StagePlacement placement = workloads::StagePlacement::linear;  ///< of the file's stages
-  std::optional<std::int32_t> chunks;                                       ///< none: the schedule's usual number
+  std::filesystem::path file;                          ///< a CSV with the order, instead of a schedule by name
+  std::optional<workloads::StagePlacement> placement;  ///< of a file's stages, or a design's; none: the schedule's own
+  std::optional<std::int32_t> chunks;                  ///< none: the schedule's usual number
   std::optional<std::int32_t> group;
   std::int32_t slices = 1;  ///< of a microbatch's sequence, which pass one by one
   bool equal_work = false;  ///< slices are as long as makes their FLOPs equal; else all are equally long

@@ -1,7 +1,5 @@
 #include "topologies/chips/chip_kernels.hpp"
 
-#include "topologies/chips/own_steps.hpp"
-
 namespace lockstep::topologies {
 namespace {
 
@@ -105,7 +103,7 @@ ChipKernels read_chip_kernels(const YamlView& view, const ChipKernels* base) {
   read_communication(view["communication"], kernels);
   for (const auto& source : view["sources"].items()) kernels.sources.push_back(source.text());
   if (const auto steps = view["own_steps"]; steps.exists())
-    set_own_steps(kernels, static_cast<int>(steps.integer(0, most_own_steps)));
+    kernels.own_steps = static_cast<int>(steps.integer(0, most_own_steps));
   view.refuse_unknown_keys();
   return kernels;
 }

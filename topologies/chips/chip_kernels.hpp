@@ -30,6 +30,7 @@ struct ChipKernels {
   double attention_block = 0;       ///< keys of a block: those on a causal mask's diagonal are computed whole
   int communication_units = 0;      ///< GPUs: multiprocessors that collectives hold while they run
   double communication_memory = 0;  ///< share of the memory bandwidth that they take
+  int own_steps = 0;                ///< whole steps on this very machine to which `sustained` and `host` were fitted
   std::vector<std::string> sources;
   friend bool operator==(const ChipKernels&, const ChipKernels&) = default;
 };

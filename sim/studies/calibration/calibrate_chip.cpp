@@ -7,7 +7,6 @@
 
 #include "sim/cost/kernel_time.hpp"
 #include "sim/studies/calibration/yaml_number.hpp"
-#include "topologies/chips/own_steps.hpp"
 
 namespace lockstep::calibration {
 namespace {
@@ -117,7 +116,7 @@ std::string kernels_yaml(const topologies::ChipKernels& kernels, const std::stri
   text += kernels.units > 0 ? "  waves: {units: " + std::to_string(kernels.units) +
                                   ", tile_edge: " + yaml_number(kernels.tile_edge) + "}\n"
                             : "  systolic: " + std::to_string(kernels.systolic) + "\n";
-  if (const int steps = own_steps(kernels); steps > 0) text += "  own_steps: " + std::to_string(steps) + "\n";
+  if (kernels.own_steps > 0) text += "  own_steps: " + std::to_string(kernels.own_steps) + "\n";
   text += "  depth: " + yaml_number(kernels.depth) +
           "\n  staging: " + yaml_number(static_cast<double>(kernels.staging.value()) / 1e6) + " MB\n";
   text += "  gap: " + yaml_number(kernels.gap.value() * 1e6) +

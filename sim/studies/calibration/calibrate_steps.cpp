@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "topologies/chips/own_steps.hpp"
-
 namespace lockstep::calibration {
 namespace {
 
@@ -86,9 +84,8 @@ StepCalibration calibrate_steps(const topologies::Chip& chip, const std::vector<
   calibration.kernels.sustained = values[0];
   calibration.kernels.host = Seconds(values[1] * 1e-6);
   calibration.residuals = simulated(values);
-  topologies::set_own_steps(calibration.kernels,
-                            static_cast<int>(std::count_if(calibration.residuals.begin(), calibration.residuals.end(),
-                                                           [](const auto& r) { return r.counts(); })));
+  calibration.kernels.own_steps = static_cast<int>(std::count_if(
+      calibration.residuals.begin(), calibration.residuals.end(), [](const auto& r) { return r.counts(); }));
   return calibration;
 }
 

@@ -371,7 +371,7 @@ scenario::Scenario PlanSpace::scenario(const Node& node, const PlanChoice& choic
     made.pipeline.chunks = choice.schedule.chunks;
     made.pipeline.group.reset();
     made.pipeline.memory_limit.clear();
-    made.pipeline.placement = workloads::StagePlacement::linear;  // a design's own for its chunks
+    made.pipeline.placement.reset();
   }
   return made;
 }

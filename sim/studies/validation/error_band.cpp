@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "sim/studies/validation/scatter_private.hpp"
-#include "topologies/chips/own_steps.hpp"
 
 namespace lockstep::validation {
 namespace {
@@ -343,7 +342,7 @@ std::optional<ErrorBand> error_band(const scenario::Scenario& scenario, double e
       scenario.cluster.chips().count() > 1)
     return std::nullopt;
   const auto& kernels = scenario.cluster.chip().kernels;
-  const int steps = kernels ? topologies::own_steps(*kernels) : 0;
+  const int steps = kernels ? kernels->own_steps : 0;
   const auto traits = traits_of(scenario, exposed_share);
   auto band = bands_of(file, steps)->of(traits);
   if (band && steps > 0) {

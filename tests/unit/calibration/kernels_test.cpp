@@ -4,7 +4,6 @@
 
 #include "sim/studies/calibration/calibrate_chip.hpp"
 #include "tests/source_dir.hpp"
-#include "topologies/chips/own_steps.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -206,19 +205,15 @@ TEST(CalibrateChip, RefusesAPrecisionThatTheChipLacks) {
                ConfigError);
 }
 
-// The number of own steps stands among the sources and is written as a key.
+// The number of own steps is written as a key.
 TEST(CalibrateChip, OwnStepsAreWrittenAndReadBack) {
   auto kernels = *chip_of("h100").kernels;
-  EXPECT_EQ(topologies::own_steps(kernels), 0);
-  topologies::set_own_steps(kernels, 12);
-  topologies::set_own_steps(kernels, 3);
-  EXPECT_EQ(topologies::own_steps(kernels), 3);
+  EXPECT_EQ(kernels.own_steps, 0);
+  kernels.own_steps = 3;
   Problems problems;
   const auto view = YamlView::from_text(calibration::kernels_yaml(kernels, "mine"), "written.yaml", problems);
-  EXPECT_EQ(topologies::own_steps(topologies::read_chip_kernels(view["kernels"])), 3);
+  EXPECT_EQ(topologies::read_chip_kernels(view["kernels"]).own_steps, 3);
   problems.throw_if_any();
-  topologies::set_own_steps(kernels, 0);
-  EXPECT_EQ(kernels.sources, chip_of("h100").kernels->sources);
 }
 
 // What is written is read back as it was, to the four digits that are written.
