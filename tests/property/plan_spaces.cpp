@@ -38,7 +38,7 @@ std::string batch(int sequences) {
 }
 
 const std::string documents =
-    "batch: {sequences: 128, sequence_length: 4096, lengths: tests/data/lengths_of_documents.csv}\n";
+    "batch: {sequences: 32, sequence_length: 4096, lengths: tests/data/lengths_of_documents.csv}\n";
 
 }  // namespace
 

@@ -66,7 +66,7 @@ Degrees set_degrees(Recipe& recipe) {
     degrees.expert = replicas / degrees.data;
   }
   const auto* inside = o.find("expert-tensor-parallel-size");
-  const bool is_mixture = o.number("num-experts").value_or(1) > 1;
+  const bool is_mixture = o.find({"num-experts", "num-moe-experts"}) != nullptr;
   const bool usual = degrees.expert_tensor == (experts > 1 ? 1 : degrees.tensor);  // of what place_experts writes
   if (inside != nullptr && is_mixture && !usual && degrees.expert_tensor < degrees.tensor)
     d.set("parallel.expert_tensor", degrees.expert_tensor, *inside);
