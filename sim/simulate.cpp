@@ -40,13 +40,11 @@ std::optional<StepDraws> drawn(const Cause& cause, const scenario::Scenario& sce
 
 }  // namespace
 
-Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
-  preparation::KnownMachines none;
-  return simulate(scenario, options, log, none);
-}
+namespace {
 
+/// `folds`: none for a step by itself, whose folding need not be kept.
 Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options, spdlog::logger& log,
-                    preparation::KnownMachines& known) {
+                    preparation::KnownMachines& known, program::KnownFolds* folds) {
   auto tell = [&](std::string_view stage, double fraction) {
     if (options.progress) options.progress(stage, fraction);
   };
@@ -56,6 +54,7 @@ Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& o
   timing::TimingOptions timing;
   timing.engine = {options.engine, [&](double fraction) { tell("simulating", fraction); }, options.record_phases};
   timing.fold = options.fold;
+  timing.folds = folds;
   timing.most_operations = options.most_operations;
   auto timed = timed_step(scenario, prepared, prepared.model.layers, building, timing, log);  // step graph to timeline
   auto simulation = measured(scenario, std::move(prepared), std::move(timed), options.explained);
@@ -67,6 +66,18 @@ Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& o
                           {options.steps, options.engine, options.fold, options.how_drawn, options.progress}, log);
   tell("done", 1);
   return simulation;
+}
+
+}  // namespace
+
+Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
+  preparation::KnownMachines none;
+  return simulate(scenario, options, log, none, nullptr);
+}
+
+Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options, spdlog::logger& log,
+                    preparation::KnownMachines& known) {
+  return simulate(scenario, options, log, known, &known.folds());
 }
 
 Simulation measured(const scenario::Scenario& scenario, preparation::Preparation prepared, timing::TimedStep timed,
@@ -166,12 +177,11 @@ namespace {
 /// All that the pieces of the ranks' time tell.
 void measure_pieces(const preparation::PreparedStep& preparation, const program::Program& program,
                     const timeline::Timeline& timeline, bool explained, metrics::Metrics& metrics) {
-  const auto critical_stage = program.stage_of_rank[metrics.critical_rank];
   const auto measure_lane_of_stage = [&](const metrics::RankPieces& lane, const metrics::IdleTime& idle) {
     const auto stage = static_cast<std::int32_t>(metrics.stages.size());
-    metrics.stages.push_back({stage, lane.rank, metrics::breakdown_of(timeline, lane), idle, {}});
-    if (explained && stage == critical_stage)
-      metrics.communication = metrics::communication_of(preparation.step, program, timeline, lane);
+    metrics.stages.push_back({stage, lane.rank, metrics::breakdown_of(timeline, lane), idle, {}, {}});
+    if (explained)
+      metrics.stages.back().communication = metrics::communication_of(preparation.step, program, timeline, lane);
   };
   metrics::for_each_idle(preparation.step, preparation.pipeline, program, timeline,
                          metrics::last_rank_of_stages(program, timeline), measure_lane_of_stage);
@@ -199,6 +209,7 @@ metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::
   const auto stage_of_critical = position_of(program.stage_of_rank[metrics.critical_rank]);
   const auto& critical = metrics.stages[stage_of_critical];
   metrics.breakdown = critical.breakdown;
+  metrics.communication = critical.communication;
   metrics.memory = critical.memory;
   for (const auto& stage : metrics.stages) {
     if (is_fuller(stage.memory, metrics.memory)) metrics.memory = stage.memory;

@@ -75,6 +75,17 @@ const Communicator& CollectiveModel::communicator(const std::pair<std::vector<st
   return groups(layout.first).communicator(algorithm_named(layout.second));
 }
 
+const StagePairs& CollectiveModel::stage_pairs(workloads::StageId low, workloads::StageId high) {
+  const auto found = stage_pairs_.find({low, high});
+  if (found != stage_pairs_.end()) return found->second;
+  return stage_pairs_.emplace(std::pair(low, high), connect_stages(cluster_, mesh_, lines(), low, high)).first->second;
+}
+
+const std::vector<PipelineLine>& CollectiveModel::lines() {
+  if (lines_.empty()) lines_ = pipeline_lines(mesh_);
+  return lines_;
+}
+
 GroupNetwork& CollectiveModel::groups(const std::vector<std::string>& axes_in_mesh_order) {
   const auto found = groups_.find(axes_in_mesh_order);
   if (found != groups_.end()) return found->second;

@@ -193,4 +193,19 @@ class Refinement {
 
 Partition refine(const Program& program, const SomeLinks& slack) { return Refinement(program, slack).run(); }
 
+Indexed<CommunicatorId, std::vector<collectives::SlotId>> alike_slots(const Program& program) {
+  Indexed<CommunicatorId, std::vector<collectives::SlotId>> alike;
+  for (const auto& colours : slot_colours(program)) {
+    Indexed<collectives::SlotId, std::int32_t> numbers;
+    std::vector<collectives::SlotId> first(static_cast<std::size_t>(number(colours, numbers)), -1), of_slot;
+    for (const auto slot : numbers.ids()) {
+      auto& known = first[position_of(numbers[slot])];
+      if (known < 0) known = slot;
+      of_slot.push_back(known);
+    }
+    alike.push_back(std::move(of_slot));
+  }
+  return alike;
+}
+
 }  // namespace lockstep::program

@@ -7,7 +7,9 @@
 
 namespace lockstep::report {
 
-std::string explored_step(const ExploredStep& step) { return step_page(step.scenario, step.simulation).packed(); }
+std::string explored_step(const ExploredStep& step) {
+  return step_page(step.scenario, step.simulation).packed(PackedFor::reading_now);
+}
 
 StepBesideAnother beside_another(const std::string& name, const ExploredStep& step) {
   return {output::read_compared(name, output::inputs_of(step.scenario, step.simulation.preparation),
@@ -16,7 +18,7 @@ StepBesideAnother beside_another(const std::string& name, const ExploredStep& st
 }
 
 std::string explored_pair(const StepBesideAnother& pinned, const StepBesideAnother& now) {
-  return comparison_page({pinned.figures, now.figures}, {pinned.timeline, now.timeline}).packed();
+  return comparison_page({pinned.figures, now.figures}, {pinned.timeline, now.timeline}).packed(PackedFor::reading_now);
 }
 
 }  // namespace lockstep::report

@@ -41,14 +41,12 @@ Json timeline_run(const output::ScheduleStudy& study, ReportData& data) {
     for (std::size_t i = 0; i < study.order.ranks[rank].size(); ++i) {
       const auto& cell = study.order.ranks[rank][i];
       const auto& span = study.timing.spans[rank][i];
-      TimelineOp it;
+      TimelineWork it;
       it.block = "stage " + std::to_string(cell.first.stage);
       it.name = name_of(cell.first) + (cell.second ? "&" + name_of(*cell.second) : "");
       it.kind = cell.to_string();
       it.pass = pass_of(cell);
-      it.microbatch = cell.first.microbatch;
-      it.pair = cell.second ? 1 : 0;
-      writer.add(it);
+      writer.add(it, {cell.first.microbatch, cell.second ? 1 : 0, {}});
       spans.push_back({in_ticks(span.start), in_ticks(span.end), op++});
     }
     groups.push_back(
