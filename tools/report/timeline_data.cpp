@@ -158,8 +158,10 @@ class TimelineData {
 
 }  // namespace
 
-Json timeline_data(const std::string& name, const Simulation& simulation, ReportData& data, std::size_t most_ranks) {
-  return TimelineData(simulation, data).run(name, most_ranks);
+std::string packed_timeline(const std::string& name, const Simulation& simulation, std::size_t most_ranks) {
+  ReportData data;
+  const auto timeline = TimelineData(simulation, data).run(name, most_ranks);
+  return data.packed(timeline);
 }
 
 }  // namespace lockstep::report
