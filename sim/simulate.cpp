@@ -1,5 +1,7 @@
 #include "sim/simulate.hpp"
 
+#include <algorithm>
+
 #include "sim/metrics/idle.hpp"
 #include "sim/preparation/documents.hpp"
 
@@ -9,21 +11,14 @@ namespace {
 /// Operations of all draws together: a step with many classes of ranks is timed under fewer seeds.
 constexpr std::int64_t most_operations_of_draws = 20'000'000;
 
-/// What a step always draws a few times: whether a scenario has it, the scenario under a seed that comes so much later,
-/// and what its draws are called while they run.
-struct Cause {
-  bool (*is_there)(const scenario::Scenario&);
-  scenario::Scenario (*under)(scenario::Scenario, std::uint64_t further);
-  std::string_view doing;
-};
-constexpr Cause hashed_paths{[](const scenario::Scenario& scenario) { return is_hashed(scenario.cluster); },
-                             with_routing_seed, "drawing paths"};
-constexpr Cause drawn_documents{draws_documents, with_other_documents, "drawing documents"};
-
-/// The step under further seeds of one cause, those of all others as they are.
-std::optional<StepDraws> drawn(const Cause& cause, const scenario::Scenario& scenario, const SimulateOptions& options,
-                               const Simulation& first, spdlog::logger& log) {
-  if (options.draws <= 1 || !cause.is_there(scenario)) return {};
+/// The step under further seeds of the cause of this name (`causes_of`), those of all others as they are; nothing if
+/// the scenario does not have it. `doing`: what is told meanwhile.
+std::optional<StepDraws> drawn(std::string_view name, std::string_view doing, const scenario::Scenario& scenario,
+                               const SimulateOptions& options, const Simulation& first, spdlog::logger& log) {
+  if (options.draws <= 1) return {};
+  const auto causes = causes_of(scenario);
+  const auto cause = std::find_if(causes.begin(), causes.end(), [&](const auto& one) { return one.name == name; });
+  if (cause == causes.end()) return {};
   const auto operations = std::max<std::int64_t>(1, std::ssize(first.program.ops) * first.ranks.count());
   const auto further = std::min<std::int64_t>(options.draws - 1, most_operations_of_draws / operations);
   SimulateOptions alone;
@@ -32,8 +27,8 @@ std::optional<StepDraws> drawn(const Cause& cause, const scenario::Scenario& sce
   alone.explained = false;
   std::vector<Seconds> times{first.metrics.step_time};
   for (std::int64_t draw = 1; draw <= further; ++draw) {
-    if (options.progress) options.progress(cause.doing, static_cast<double>(draw) / static_cast<double>(further + 1));
-    times.push_back(simulate(cause.under(scenario, static_cast<std::uint64_t>(draw)), alone, log).metrics.step_time);
+    if (options.progress) options.progress(doing, static_cast<double>(draw) / static_cast<double>(further + 1));
+    times.push_back(simulate(cause->under(scenario, static_cast<std::uint64_t>(draw)), alone, log).metrics.step_time);
   }
   return StepDraws(std::move(times));
 }
@@ -58,8 +53,8 @@ Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& o
   timing.most_operations = options.most_operations;
   auto timed = timed_step(scenario, prepared, prepared.model.layers, building, timing, log);  // step graph to timeline
   auto simulation = measured(scenario, std::move(prepared), std::move(timed), options.explained);
-  simulation.routing_draws = drawn(hashed_paths, scenario, options, simulation, log);
-  simulation.document_draws = drawn(drawn_documents, scenario, options, simulation, log);
+  simulation.routing_draws = drawn("hashed paths", "drawing paths", scenario, options, simulation, log);
+  simulation.document_draws = drawn("documents", "drawing documents", scenario, options, simulation, log);
   if (options.steps > 0)
     simulation.distribution =
         step_distribution(scenario, simulation.preparation, simulation.metrics.step_time,

@@ -13,6 +13,7 @@
 #include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/refuse.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
@@ -58,12 +59,12 @@ void check_pairs(const topologies::Cluster& cluster, const topologies::Mesh& mes
   const auto most =
       groups.local == 0 ? collectives::network::most_pairs_in_all : collectives::network::most_counted_pairs;
   if ((!hashed && groups.local > 0) || pairs <= most) return;
-  refuse_option("--group",
-                "an all_to_all has " + output::with_separators(static_cast<double>(pairs)) +
-                    " pairs of members in different nodes, " +
-                    (hashed ? "each with a hashed route of its own" : "and its groups have unequal parts in them"),
-                "at most " + output::with_separators(static_cast<double>(most)) +
-                    ", or a sprayed network and groups with as many members in each node");
+  refuse("--group",
+         "an all_to_all has " + output::with_separators(static_cast<double>(pairs)) +
+             " pairs of members in different nodes, " +
+             (hashed ? "each with a hashed route of its own" : "and its groups have unequal parts in them"),
+         "at most " + output::with_separators(static_cast<double>(most)) +
+             ", or a sprayed network and groups with as many members in each node");
 }
 
 void check_algorithm(const topologies::Cluster& cluster, const topologies::Mesh& mesh, workloads::CollectiveKind kind,
@@ -73,10 +74,10 @@ void check_algorithm(const topologies::Cluster& cluster, const topologies::Mesh&
   if (kind == workloads::CollectiveKind::all_to_all) check_pairs(cluster, mesh);
   const auto serving = collectives::CollectiveModel(cluster, mesh).algorithms(kind, {"group"});
   if (serving.empty() && !cluster.unit_is_torus()) {
-    refuse_option("--group",
-                  std::string(name(kind)) + " on groups of " + std::to_string(mesh.axis("group").size()) +
-                      " has too many pairs of members to lay out",
-                  "smaller groups");
+    refuse("--group",
+           std::string(name(kind)) + " on groups of " + std::to_string(mesh.axis("group").size()) +
+               " has too many pairs of members to lay out",
+           "smaller groups");
   }
   if (wanted.empty()) return;
   if (std::find(serving.begin(), serving.end(), wanted) != serving.end()) return;
@@ -86,12 +87,12 @@ void check_algorithm(const topologies::Cluster& cluster, const topologies::Mesh&
   const std::int64_t pairs = std::int64_t{groups.groups} * groups.members * (groups.members - 1);
   const bool too_many = kind == workloads::CollectiveKind::all_to_all && wanted.starts_with("direct") &&
                         groups.units > 1 && pairs > collectives::network::most_pairs_in_all;
-  refuse_option("--algorithm",
-                "'" + wanted + "' cannot run " + std::string(name(kind)) +
-                    (too_many ? " on groups with " + output::with_separators(static_cast<double>(pairs)) +
-                                    " pairs of members, whose routes follow no rule on this network"
-                              : " on such groups"),
-                list);
+  refuse("--algorithm",
+         "'" + wanted + "' cannot run " + std::string(name(kind)) +
+             (too_many ? " on groups with " + output::with_separators(static_cast<double>(pairs)) +
+                             " pairs of members, whose routes follow no rule on this network"
+                       : " on such groups"),
+         list);
 }
 
 bool algorithm_is_file(const std::string& wanted) {
@@ -227,12 +228,11 @@ void time_collective(const CollectiveArguments& arguments, spdlog::logger& log) 
   const auto& cluster = machine.cluster;
   const auto mesh = mesh_of_groups(cluster, arguments.group, kind);
   if (mesh.axis("group").size() < 2)
-    refuse_option("--group", "'" + arguments.group + "' is a group of one chip", "a group of at least 2");
+    refuse("--group", "'" + arguments.group + "' is a group of one chip", "a group of at least 2");
   if (sizes.back() >
       collectives::most_full_size / collectives::full_size_of(kind, Bytes(1), mesh.axis("group").size()).value()) {
-    refuse_option("--bytes",
-                  "'" + arguments.bytes + "' of each rank makes more than " + format(collectives::most_full_size),
-                  "a smaller size, or smaller groups");
+    refuse("--bytes", "'" + arguments.bytes + "' of each rank makes more than " + format(collectives::most_full_size),
+           "a smaller size, or smaller groups");
   }
   const auto from_file = algorithm_from_file(arguments.algorithm, kind);
   if (!from_file) check_algorithm(cluster, mesh, kind, arguments.algorithm);
@@ -262,7 +262,7 @@ void run_collective(const CollectiveArguments& arguments, spdlog::logger& log) {
   try {
     time_collective(arguments, log);
   } catch (const topologies::NoRoute& error) {
-    refuse_option("--cluster", error.what(), "perturbations with links that can be avoided");
+    refuse("--cluster", error.what(), "perturbations with links that can be avoided");
   }
 }
 

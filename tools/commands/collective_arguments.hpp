@@ -10,7 +10,6 @@
 
 namespace lockstep::commands {
 
-[[noreturn]] void refuse_option(const std::string& option, const std::string& what, const std::string& expected);
 [[nodiscard]] workloads::CollectiveKind kind_named(const std::string& word);
 /// "1MiB..1GiB": both ends and every doubling between them; or one size.
 [[nodiscard]] std::vector<Bytes> sizes_named(const std::string& text);
