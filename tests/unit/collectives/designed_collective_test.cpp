@@ -32,7 +32,7 @@ studies::CollectiveStudy designed(const topologies::Cluster& cluster, Collective
 }
 
 void expect_at_bound(const topologies::Cluster& cluster, double within = 0.02) {
-  for (const auto kind : {CollectiveKind::all_gather}) {
+  for (const auto kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter}) {
     const auto study = designed(cluster, kind);
     ASSERT_TRUE(study.bound.has_value());
     const double over = study.chosen.front().time / study.bound->time(large);
