@@ -1,6 +1,6 @@
 // The design of sim/collectives/design as an algorithm among the others: every tree carries its part of the data in
-// pieces that follow each other. All trees of a pass are one macro flow, since they are made to keep all links busy
-// that bound them.
+// pieces that follow each other. All trees are one macro flow, since they are made to keep all links busy that bound
+// them; those of both passes of an all-reduce too, whose pieces go down while others go up.
 #include "sim/collectives/designed.hpp"
 
 #include <algorithm>
@@ -18,8 +18,9 @@ using topologies::DeviceId;
 using Groups = std::vector<std::vector<DeviceId>>;
 using workloads::CollectiveKind;
 
-std::vector<design::Design> designs_for(const topologies::Cluster& cluster, const Groups& groups,
-                                        const design::LinkRate& rate) {
+/// Of the group that has the lowest rate.
+design::GroupLinks links_of_slowest(const topologies::Cluster& cluster, const Groups& groups,
+                                    const design::LinkRate& rate) {
   const auto kinds = design::links_of_groups(cluster, groups, rate);
   const design::GroupLinks* slowest = nullptr;
   double least = 0;
@@ -34,14 +35,16 @@ std::vector<design::Design> designs_for(const topologies::Cluster& cluster, cons
     slowest = &kind;
     least = own;
   }
-  return design::designs_for(*slowest);
+  return *slowest;
 }
 
 class DesignedForGroups final : public CollectiveAlgorithm {
  public:
-  DesignedForGroups(const topologies::Cluster& cluster, const Groups& groups)
-      : designs_(designs_on_groups(cluster, groups,
-                                   [&](topologies::LinkId link) { return cluster.link(link).bandwidth; })) {}
+  DesignedForGroups(const topologies::Cluster& cluster, const Groups& groups) {
+    const auto rate = [&](topologies::LinkId link) { return cluster.link(link).bandwidth; };
+    one_pass_ = designs_on_groups(CollectiveKind::all_gather, cluster, groups, rate);
+    both_passes_ = designs_on_groups(CollectiveKind::all_reduce, cluster, groups, rate);
+  }
 
   std::string_view name() const override { return designed_name; }
   bool serves(CollectiveKind kind, const topologies::Cluster& /*cluster*/,
@@ -49,38 +52,45 @@ class DesignedForGroups final : public CollectiveAlgorithm {
     return is_designed(kind);
   }
   std::int32_t slots(const topologies::Cluster& /*cluster*/, const GroupStructure& /*groups*/) const override {
-    return 2 * static_cast<std::int32_t>(designs_.size());
+    return slot(both_passes_.size(), TreesOnGroups::both);
   }
 
   std::vector<Flow> flows(const topologies::Cluster& cluster, const NetworkGroup& group,
                           const GroupStructure& /*groups*/) const override {
     const auto members = in_order_of_ranks(cluster, group.members);
     std::vector<Flow> flows;
-    for (std::size_t design = 0; design < designs_.size(); ++design) {
-      for (const auto pass : {TreesOnGroups::down, TreesOnGroups::up})
-        flows.push_back({slot(design, pass), designs_[design].links_of(cluster, members, pass)});
+    for (const auto pass : {TreesOnGroups::down, TreesOnGroups::up, TreesOnGroups::both}) {
+      const auto& designs = designs_for(pass);
+      for (std::size_t design = 0; design < designs.size(); ++design)
+        flows.push_back({slot(design, pass), designs[design].links_of(cluster, members, pass)});
     }
+    std::sort(flows.begin(), flows.end(), [](const Flow& left, const Flow& right) { return left.slot < right.slot; });
     return flows;
   }
 
   std::vector<Phase> plan(CollectiveKind kind, Bytes full_size, const topologies::Cluster& cluster,
                           const GroupStructure& groups, const topologies::Protocol& protocol) const override {
-    const auto design = fastest(designs_, kind, full_size, protocol, groups.step_slowdown);
-    std::vector<Phase> phases;
-    for (const auto pass : passes_of(kind)) {
-      const auto pieces = designs_[design].pieces(pass, full_size, protocol, groups.step_slowdown);
-      Phase phase{pieces.latencies + pieces.filling, Indexed<SlotId, double>(slots(cluster, groups), 0)};
-      phase.slot_bytes[slot(design, pass)] = designs_[design].bytes_of_tree(pass, full_size, protocol);
-      phases.push_back(std::move(phase));
-    }
-    phases.front().latency += protocol.launch;
-    return phases;
+    const auto pass = pass_of(kind);
+    const auto& designs = designs_for(pass);
+    const auto design = fastest(designs, pass, full_size, protocol, groups.step_slowdown);
+    const auto pieces = designs[design].pieces(pass, full_size, protocol, groups.step_slowdown);
+    Phase phase{protocol.launch + pieces.latencies + pieces.filling,
+                Indexed<SlotId, double>(slots(cluster, groups), 0)};
+    phase.slot_bytes[slot(design, pass)] = designs[design].bytes_of_tree(pass, full_size, protocol);
+    return {std::move(phase)};
   }
 
  private:
-  static SlotId slot(std::size_t design, TreesOnGroups::Pass pass) { return 2 * static_cast<SlotId>(design) + pass; }
+  [[nodiscard]] const std::vector<TreesOnGroups>& designs_for(TreesOnGroups::Pass pass) const {
+    return pass == TreesOnGroups::both ? both_passes_ : one_pass_;
+  }
+  /// Those of one pass first, two of each design.
+  [[nodiscard]] SlotId slot(std::size_t design, TreesOnGroups::Pass pass) const {
+    return pass == TreesOnGroups::both ? static_cast<SlotId>(2 * one_pass_.size() + design)
+                                       : static_cast<SlotId>(2 * design) + pass;
+  }
 
-  std::vector<TreesOnGroups> designs_;
+  std::vector<TreesOnGroups> one_pass_, both_passes_;
 };
 
 class Designed final : public MadeForGroups {
@@ -126,32 +136,34 @@ bool is_designed(CollectiveKind kind) {
          kind == CollectiveKind::all_reduce;
 }
 
-std::vector<TreesOnGroups::Pass> passes_of(CollectiveKind kind) {
-  if (kind == CollectiveKind::all_reduce) return {TreesOnGroups::up, TreesOnGroups::down};
-  return {kind == CollectiveKind::reduce_scatter ? TreesOnGroups::up : TreesOnGroups::down};
+TreesOnGroups::Pass pass_of(CollectiveKind kind) {
+  if (kind == CollectiveKind::all_reduce) return TreesOnGroups::both;
+  return kind == CollectiveKind::reduce_scatter ? TreesOnGroups::up : TreesOnGroups::down;
 }
 
-std::vector<TreesOnGroups> designs_on_groups(const topologies::Cluster& cluster, Groups groups,
+std::vector<TreesOnGroups> designs_on_groups(CollectiveKind kind, const topologies::Cluster& cluster, Groups groups,
                                              const design::LinkRate& rate) {
   for (auto& group : groups) group = in_order_of_ranks(cluster, std::move(group));
+  const auto links = links_of_slowest(cluster, groups, rate);
   std::vector<TreesOnGroups> designs;
-  for (auto& design : designs_for(cluster, groups, rate))
+  for (auto& design :
+       pass_of(kind) == TreesOnGroups::both ? design::all_reduce_designs_for(links) : design::designs_for(links))
     designs.emplace_back(cluster, groups, rate, std::move(design));
   return designs;
 }
 
-std::size_t fastest(const std::vector<TreesOnGroups>& designs, CollectiveKind kind, Bytes full_size,
+std::size_t fastest(const std::vector<TreesOnGroups>& designs, TreesOnGroups::Pass pass, Bytes full_size,
                     const topologies::Protocol& protocol, double step_slowdown) {
   const auto best = std::min_element(designs.begin(), designs.end(), [&](const auto& left, const auto& right) {
-    return left.time(kind, full_size, protocol, step_slowdown) < right.time(kind, full_size, protocol, step_slowdown);
+    return left.time(pass, full_size, protocol, step_slowdown) < right.time(pass, full_size, protocol, step_slowdown);
   });
   return static_cast<std::size_t>(best - designs.begin());
 }
 
 TreesOnGroups::TreesOnGroups(const topologies::Cluster& cluster, const Groups& groups, const design::LinkRate& rate,
                              design::Design design)
-    : design_(std::move(design)) {
-  for (const auto pass : {down, up}) {
+    : design_(std::move(design)), use_{design_.gather.use(), design_.reduce.use(), design_.use_both_ways()} {
+  for (const auto pass : {down, up, both}) {
     Indexed<topologies::LinkId, double> crossings(cluster.links(), 0);
     for (const auto& group : groups) {
       for (const auto link : links_of(cluster, group, pass)) ++crossings[link];
@@ -165,23 +177,22 @@ TreesOnGroups::TreesOnGroups(const topologies::Cluster& cluster, const Groups& g
   }
 }
 
-Seconds TreesOnGroups::time(CollectiveKind kind, Bytes full_size, const topologies::Protocol& protocol,
+Seconds TreesOnGroups::time(Pass pass, Bytes full_size, const topologies::Protocol& protocol,
                             double step_slowdown) const {
-  Seconds time(0);
-  for (const auto pass : passes_of(kind)) {
-    const auto own = pieces(pass, full_size, protocol, step_slowdown);
-    time += own.latencies + own.filling + Seconds(busiest(pass) * bytes_of_tree(pass, full_size, protocol));
-  }
-  return time;
+  const auto own = pieces(pass, full_size, protocol, step_slowdown);
+  return own.latencies + own.filling + Seconds(busiest(pass) * bytes_of_tree(pass, full_size, protocol));
 }
 
 template <class Visit>
 void TreesOnGroups::visit_arcs(const std::vector<DeviceId>& members, Pass pass, Visit visit) const {
-  for (const auto& tree : trees(pass).trees) {
-    for (const auto& arc : tree.arcs) {
-      auto from = members[position_of(arc.from)], to = members[position_of(arc.to)];
-      if (pass == up) std::swap(from, to);
-      visit(from, to, tree.copies);
+  for (const auto way : {up, down}) {
+    if (pass != both && pass != way) continue;
+    for (const auto& tree : trees(way).trees) {
+      for (const auto& arc : tree.arcs) {
+        auto from = members[position_of(arc.from)], to = members[position_of(arc.to)];
+        if (way == up) std::swap(from, to);
+        visit(from, to, tree.copies);
+      }
     }
   }
 }
@@ -208,7 +219,7 @@ void TreesOnGroups::find_step(const topologies::Cluster& cluster, const std::vec
 }
 
 double TreesOnGroups::bytes_of_tree(Pass pass, Bytes full_size, const topologies::Protocol& protocol) const {
-  return network::carried(full_size, protocol) / trees(pass).members / trees(pass).trees_of_root;
+  return network::carried(full_size, protocol) / trees(pass).count();
 }
 
 design::Pieces TreesOnGroups::pieces(Pass pass, Bytes full_size, const topologies::Protocol& protocol,
@@ -217,7 +228,9 @@ design::Pieces TreesOnGroups::pieces(Pass pass, Bytes full_size, const topologie
   Seconds latency(0);
   if (step.has_local) latency = step.local + protocol.local_step;
   if (step.has_remote) latency = std::max(latency, step_slowdown * (step.remote + protocol.remote_step));
-  return design::pieces_of(trees(pass), latency, Seconds(busiest(pass) * bytes_of_tree(pass, full_size, protocol)));
+  const auto chunks = std::int64_t{trees(pass).members} * trees(pass).count();
+  return design::pieces_of(use(pass), chunks, latency,
+                           Seconds(busiest(pass) * bytes_of_tree(pass, full_size, protocol)));
 }
 
 namespace network {

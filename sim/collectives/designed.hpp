@@ -27,11 +27,14 @@ class TreesOnGroups {
   TreesOnGroups(const topologies::Cluster& cluster, const std::vector<std::vector<topologies::DeviceId>>& groups,
                 const design::LinkRate& rate, design::Design design);
 
-  enum Pass : std::int32_t { down, up };  ///< from the roots to all, and from all to the roots
+  enum Pass : std::int32_t { down, up, both };  ///< from the roots to all, from all to the roots, up and then down
+  static constexpr int passes = 3;
   [[nodiscard]] const design::Design& design() const { return design_; }
+  /// Of both passes there are as many trees, in the order of their roots.
   [[nodiscard]] const design::BroadcastTrees& trees(Pass pass) const {
-    return pass == down ? design_.gather : design_.reduce;
+    return pass == up ? design_.reduce : design_.gather;
   }
+  [[nodiscard]] const design::TreeUse& use(Pass pass) const { return use_[position_of(pass)]; }
   /// The links of all trees on one group, in its order of ranks, as often as trees cross them.
   [[nodiscard]] std::vector<topologies::LinkId> links_of(const topologies::Cluster& cluster,
                                                          const std::vector<topologies::DeviceId>& members,
@@ -42,7 +45,7 @@ class TreesOnGroups {
   [[nodiscard]] design::Pieces pieces(Pass pass, Bytes full_size, const topologies::Protocol& protocol,
                                       double step_slowdown) const;
   /// Without the protocol's launch, all groups at once.
-  [[nodiscard]] Seconds time(workloads::CollectiveKind kind, Bytes full_size, const topologies::Protocol& protocol,
+  [[nodiscard]] Seconds time(Pass pass, Bytes full_size, const topologies::Protocol& protocol,
                              double step_slowdown) const;
   /// Bytes of each tree as links carry them.
   [[nodiscard]] double bytes_of_tree(Pass pass, Bytes full_size, const topologies::Protocol& protocol) const;
@@ -58,21 +61,23 @@ class TreesOnGroups {
   void find_step(const topologies::Cluster& cluster, const std::vector<topologies::DeviceId>& members, Pass pass);
 
   design::Design design_;
-  std::array<double, 2> busiest_{};
-  std::array<Step, 2> step_{};
+  std::array<design::TreeUse, passes> use_{};
+  std::array<double, passes> busiest_{};
+  std::array<Step, passes> step_{};
 };
 
-/// The passes of a kind, in their order.
-[[nodiscard]] std::vector<TreesOnGroups::Pass> passes_of(workloads::CollectiveKind kind);
+/// What trees do for a kind.
+[[nodiscard]] TreesOnGroups::Pass pass_of(workloads::CollectiveKind kind);
 
-/// The designs for the group that has the lowest rate, on all groups (design::designs_for). `groups`: devices by
-/// member. Throws NoRoute if links without a rate part a group.
-[[nodiscard]] std::vector<TreesOnGroups> designs_on_groups(const topologies::Cluster& cluster,
+/// The designs for the group that has the lowest rate, on all groups (design::designs_for, all_reduce_designs_for).
+/// `groups`: devices by member. Throws NoRoute if links without a rate part a group.
+[[nodiscard]] std::vector<TreesOnGroups> designs_on_groups(workloads::CollectiveKind kind,
+                                                           const topologies::Cluster& cluster,
                                                            std::vector<std::vector<topologies::DeviceId>> groups,
                                                            const design::LinkRate& rate);
 
 /// The one that takes least.
-[[nodiscard]] std::size_t fastest(const std::vector<TreesOnGroups>& designs, workloads::CollectiveKind kind,
-                                  Bytes full_size, const topologies::Protocol& protocol, double step_slowdown);
+[[nodiscard]] std::size_t fastest(const std::vector<TreesOnGroups>& designs, TreesOnGroups::Pass pass, Bytes full_size,
+                                  const topologies::Protocol& protocol, double step_slowdown);
 
 }  // namespace lockstep::collectives

@@ -19,6 +19,7 @@
 #include <map>
 
 #include "sim/collectives/design/bottleneck_cut.hpp"
+#include "sim/collectives/design/weakest_partition.hpp"
 #include "topologies/cluster/cluster_spec.hpp"
 #include "topologies/cluster/node_sets.hpp"
 
@@ -133,6 +134,15 @@ class Bounding {
   std::optional<CollectiveBound> bound_;
 };
 
+/// The weakest partition of one group (design/weakest_partition.hpp).
+topologies::NodeSets weakest_sets(const topologies::Cluster& cluster, const design::GroupLinks& links) {
+  const auto partition = design::weakest_partition(links.graph);
+  topologies::NodeSets sets{Indexed<topologies::NodeId, NodeSetId>(cluster.nodes(), -1), partition.parts, ""};
+  for (std::size_t node = 0; node < links.node_of.size(); ++node)
+    sets.of_node[links.node_of[node]] = partition.part_of[node];
+  return sets;
+}
+
 /// The bottleneck cut of one group (design/bottleneck_cut.hpp) as two sets, the first of which data must enter; with
 /// the network turned round, must leave.
 topologies::NodeSets bottleneck_sets(const topologies::Cluster& cluster, const design::GroupLinks& links, bool turned) {
@@ -163,6 +173,7 @@ std::optional<CollectiveBound> collective_bound(Kind kind, const topologies::Clu
     bounding.consider(bottleneck_sets(cluster, links, false));
     bounding.consider(bottleneck_sets(cluster, links, true));
     if (kind != Kind::all_reduce) return bounding.bound();
+    bounding.consider(weakest_sets(cluster, links));
   }
   std::vector<DeviceId> first, second;
   for (const auto& group : groups) {

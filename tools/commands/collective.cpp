@@ -240,16 +240,8 @@ std::string trace_of(const Measurement& measurement, const std::string& file) {
   return text;
 }
 
-void time_collective(const CollectiveArguments& arguments, spdlog::logger& log) {
-  if (arguments.json != "-") output::check_file_place(arguments.json);
-  output::check_file_place(arguments.trace);
-  output::check_file_place(arguments.msccl);
-  if (!arguments.msccl.empty() && arguments.algorithm != collectives::designed_name)
-    refuse_option("--msccl", "writes a designed collective, and none is asked for", "--algorithm designed");
-  output::check_folder_place(arguments.out);
-  const auto kind = kind_named(arguments.kind);
-  const auto sizes = sizes_named(arguments.bytes);
-  const auto machine = machine_named(arguments.cluster);
+void time_collective(const CollectiveArguments& arguments, workloads::CollectiveKind kind,
+                     const std::vector<Bytes>& sizes, const CollectiveMachine& machine, spdlog::logger& log) {
   const auto& cluster = machine.cluster;
   const auto mesh = mesh_of_groups(cluster, arguments.group, kind);
   if (mesh.axis("group").size() < 2)
@@ -287,10 +279,19 @@ void time_collective(const CollectiveArguments& arguments, spdlog::logger& log) 
 }
 
 void run_collective(const CollectiveArguments& arguments, spdlog::logger& log) {
+  if (arguments.json != "-") output::check_file_place(arguments.json);
+  output::check_file_place(arguments.trace);
+  output::check_file_place(arguments.msccl);
+  if (!arguments.msccl.empty() && arguments.algorithm != collectives::designed_name)
+    refuse_option("--msccl", "writes a designed collective, and none is asked for", "--algorithm designed");
+  output::check_folder_place(arguments.out);
+  const auto kind = kind_named(arguments.kind);
+  const auto sizes = sizes_named(arguments.bytes);
+  const auto machine = machine_named(arguments.cluster);
   try {
-    time_collective(arguments, log);
+    time_collective(arguments, kind, sizes, machine, log);
   } catch (const topologies::NoRoute& error) {
-    refuse_option("--cluster", error.what(), "perturbations with links that can be avoided");
+    throw ConfigError({{machine.where, machine.key, error.what(), "links that can be avoided"}});
   }
 }
 

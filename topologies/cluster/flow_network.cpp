@@ -80,6 +80,11 @@ std::int64_t FlowNetwork::max_flow(int source, int sink) {
       boost::get(boost::vertex_index, flows), position_of(source), position_of(sink));
 }
 
+std::int64_t FlowNetwork::flow(ArcId arc) const {
+  const auto& place = graph_->flows[graph_->arcs[position_of(arc)]];
+  return place.capacity - place.residual;
+}
+
 bool FlowNetwork::on_source_side(int node) const {
   if (graph_->on_source_side.empty()) graph_->find_source_side();
   return graph_->on_source_side[position_of(node)];

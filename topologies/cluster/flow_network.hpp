@@ -23,6 +23,8 @@ class FlowNetwork {
 
   /// The most that can flow, which is what the arcs across the least cut carry.
   [[nodiscard]] std::int64_t max_flow(int source, int sink);
+  /// What the last flow sends over an arc, less what it sends back.
+  [[nodiscard]] std::int64_t flow(ArcId arc) const;
   /// Whether a node is on the source's side of the least cut that the last flow found.
   [[nodiscard]] bool on_source_side(int node) const;
 

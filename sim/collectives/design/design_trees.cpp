@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "sim/collectives/design/bottleneck_cut.hpp"
 #include "sim/collectives/design/broadcast_trees.hpp"
 #include "sim/collectives/design/split_switches.hpp"
-#include "sim/collectives/design/tree_demand.hpp"
+#include "sim/collectives/design/two_way_trees.hpp"
+#include "sim/collectives/design/weakest_partition.hpp"
 #include "sim/core/errors.hpp"
 
 namespace lockstep::collectives::design {
@@ -12,51 +14,73 @@ namespace {
 
 constexpr int most_trees_of_root = 16;  // more make a program of more steps than any library runs
 
-/// Arcs as numbers of trees, where each root has `trees` and sends at capacity / roots, over `loss`.
-LinkGraph in_trees(const LinkGraph& graph, int trees, const BottleneckCut& cut, std::int64_t loss_of_1000) {
+/// What an arc of capacity 1 carries at the best rate: so many of `of` trees.
+struct Share {
+  std::int64_t trees, of;
+};
+
+/// Arcs as numbers of trees, where an arc's share may be larger by a loss.
+LinkGraph in_trees(const LinkGraph& graph, int trees, Share share, std::int64_t most, std::int64_t loss_of_1000) {
   LinkGraph scaled{graph.members, graph.nodes, {}};
-  const auto all = static_cast<__int128>(graph.members) * trees;
   for (const auto& [ends, capacity] : graph.arcs) {
-    const auto units = static_cast<__int128>(capacity) * trees * cut.roots * (1000 + loss_of_1000) /
-                       (static_cast<__int128>(cut.capacity) * 1000);
-    scaled.add(ends.first, ends.second, static_cast<std::int64_t>(std::min(units, all)));
+    const auto units = static_cast<__int128>(capacity) * trees * share.trees * (1000 + loss_of_1000) /
+                       (static_cast<__int128>(share.of) * 1000);
+    scaled.add(ends.first, ends.second, static_cast<std::int64_t>(std::min<__int128>(units, most)));
   }
   return scaled;
 }
 
-/// Trees on one network, for several numbers of them.
+/// Trees on one network, for several numbers of them: for one pass of each root, for both passes in all.
 class Designing {
  public:
-  Designing(const LinkGraph& whole, std::int64_t unit)
-      : simple_(simplified(whole)), cut_(bottleneck_cut(simple_.graph)), unit_(unit), hops_(hops_of(whole)) {
-    if (cut_.capacity == 0) throw InternalError("a collective is designed on a network in parts");
+  /// The network must join all members.
+  Designing(const LinkGraph& whole, std::int64_t unit, TreesFor what)
+      : what_(what), simple_(simplified(whole)), share_(share_on(simple_.graph, what)), hops_(hops_of(whole)) {
+    if (share_.of == 0) throw InternalError("a collective is designed on a network in parts");
+    // A tree carries V / (N trees) for one pass, V / trees for both.
+    best_rate_ = static_cast<double>(share_.of) / static_cast<double>(share_.trees) * static_cast<double>(unit);
+    if (what == TreesFor::both_passes) best_rate_ /= whole.members;
   }
 
-  /// At the best rate where so few trees reach it, else at the nearest rate.
-  BroadcastTrees at_best_rate() {
-    const auto exact = cut_.capacity / std::gcd(cut_.capacity, std::int64_t{cut_.roots});
-    const int most = static_cast<int>(std::min<std::int64_t>(most_trees_of_root, exact));
-    int best = 1;
+  /// The least number of trees of which every link carries a whole number at the best rate.
+  [[nodiscard]] std::int64_t trees_without_loss() const { return share_.of / std::gcd(share_.of, share_.trees); }
+
+  /// Of these numbers the one that comes nearest to the best rate; of equal ones the first.
+  BroadcastTrees nearest(const std::vector<int>& numbers) {
+    int best = numbers.front();
     std::int64_t least = most_loss + 1;
-    for (int trees = 1; trees <= most && least > 0; ++trees) {
+    for (const int trees : numbers) {
       const auto loss = least_loss(trees, least);
       if (loss >= least) continue;
       least = loss;
       best = trees;
+      if (least == 0) break;
     }
     return with(best, least);
   }
-  /// At the best rate that this number of trees of each root reaches.
+  /// At the best rate that this number of trees reaches.
   BroadcastTrees with(int trees) { return with(trees, least_loss(trees, most_loss + 1)); }
 
  private:
   static constexpr std::int64_t most_loss = 20'000;  // of 1000: what a single tree of a root never needs
 
+  static Share share_on(const LinkGraph& graph, TreesFor what) {
+    if (what == TreesFor::one_pass) {
+      const auto cut = bottleneck_cut(graph);
+      return {cut.roots, cut.capacity};
+    }
+    const auto partition = weakest_partition(graph);
+    return {2 * (partition.parts - std::int64_t{1}), partition.capacity};
+  }
+
+  [[nodiscard]] LinkGraph scaled(int trees, std::int64_t loss) const {
+    const auto most = what_ == TreesFor::one_pass ? std::int64_t{simple_.graph.members} * trees : trees;
+    return in_trees(simple_.graph, trees, share_, most, loss);
+  }
+
   /// By bisection, if it is below `limit`; else something that is not.
-  std::int64_t least_loss(int trees, std::int64_t limit) {
-    const auto fits = [&](std::int64_t loss) {
-      return TreeDemand(in_trees(simple_.graph, trees, cut_, loss), trees).is_met();
-    };
+  [[nodiscard]] std::int64_t least_loss(int trees, std::int64_t limit) const {
+    const auto fits = [&](std::int64_t loss) { return carries(scaled(trees, loss), what_, trees); };
     if (fits(0)) return 0;
     if (!fits(limit - 1)) return limit;
     std::int64_t too_little = 0, enough = limit - 1;
@@ -67,30 +91,63 @@ class Designing {
     return enough;
   }
 
-  /// Where arcs are not as fast both ways, switches may need somewhat more than the demand to be split.
-  BroadcastTrees with(int trees, std::int64_t loss) {
+  /// Switches may need somewhat more than the demand to be split (without_switches).
+  [[nodiscard]] BroadcastTrees with(int trees, std::int64_t loss) const {
     for (; loss <= 2 * most_loss; loss += 1 + loss / 20) {
-      auto joined = without_switches({in_trees(simple_.graph, trees, cut_, loss), simple_.stands_for}, trees, hops_);
+      const auto joined = without_switches({scaled(trees, loss), simple_.stands_for}, what_, trees, hops_);
       if (!joined) continue;
-      auto made = packed(*joined, trees);
-      made.best_rate = rate(0);
-      made.rate = rate(loss);
+      auto made = what_ == TreesFor::one_pass
+                      ? packed(*joined, std::vector<int>(position_of(joined->members), trees))
+                      : packed_two_way(*joined, trees);
+      made.best_rate = best_rate_;
+      made.rate = best_rate_ * 1000 / static_cast<double>(1000 + loss);
       return made;
     }
     throw InternalError("no trees of a collective were found on a network that joins all members");
   }
 
-  /// Of each root, with which all arcs are within their capacities.
-  [[nodiscard]] double rate(std::int64_t loss) const {
-    return static_cast<double>(cut_.capacity) / cut_.roots * static_cast<double>(unit_) * 1000 /
-           static_cast<double>(1000 + loss);
-  }
-
+  TreesFor what_;
   SimpleGraph simple_;
-  BottleneckCut cut_;
-  std::int64_t unit_;
+  Share share_;
+  double best_rate_ = 0;
   Hops hops_;
 };
+
+/// What is as fast both ways.
+LinkGraph both_ways(const LinkGraph& graph) {
+  LinkGraph both{graph.members, graph.nodes, {}};
+  for (const auto& [ends, capacity] : graph.arcs) {
+    const auto back = graph.arcs.find({ends.second, ends.first});
+    if (back != graph.arcs.end()) both.add(ends.first, ends.second, std::min(capacity, back->second));
+  }
+  return both;
+}
+
+std::vector<int> up_to(std::int64_t most) {
+  std::vector<int> numbers(position_of(std::min<std::int64_t>(most_trees_of_root, most)));
+  std::iota(numbers.begin(), numbers.end(), 1);
+  return numbers;
+}
+
+void add_two_way(const LinkGraph& graph, std::int64_t unit, std::vector<Design>& designs) {
+  Designing designing(graph, unit, TreesFor::both_passes);
+  const int members = graph.members;
+  const auto without_loss = designing.trees_without_loss();
+  std::vector<int> near;
+  if (without_loss <= std::int64_t{most_trees_of_root} * members) near.push_back(static_cast<int>(without_loss));
+  for (const int of_root : up_to(most_trees_of_root)) near.push_back(of_root * members);
+  std::set<int> known;
+  const auto add = [&](BroadcastTrees trees) {
+    if (known.insert(trees.count()).second) designs.push_back({trees, trees});
+  };
+  add(designing.nearest(near));
+  // As many trees as make each member the root of some are lower where all are joined directly.
+  const auto alike = std::lcm<std::int64_t>(designs.back().gather.count(), members);
+  if (alike <= std::int64_t{most_trees_of_root} * members) add(designing.with(static_cast<int>(alike)));
+  for (const int trees : {2 * members, members, members / 2, 4, 1}) {
+    if (trees > 0 && trees < designs.front().gather.count()) add(designing.with(trees));
+  }
+}
 
 }  // namespace
 
@@ -109,19 +166,40 @@ std::optional<std::pair<std::string, std::string>> why_not_designed(std::int64_t
 }
 
 std::vector<Design> designs_for(const GroupLinks& links) {
-  Designing down(links.graph, links.unit);
+  Designing down(links.graph, links.unit, TreesFor::one_pass);
   const auto reversed = links.graph.reversed();
   std::optional<Designing> up;
-  if (!(reversed == links.graph)) up.emplace(reversed, links.unit);
+  if (!(reversed == links.graph)) up.emplace(reversed, links.unit, TreesFor::one_pass);
   std::vector<Design> designs;
   const auto add = [&](BroadcastTrees gather, std::optional<BroadcastTrees> reduce) {
     designs.push_back({gather, reduce ? *std::move(reduce) : gather});
   };
-  add(down.at_best_rate(), up ? std::optional(up->at_best_rate()) : std::nullopt);
+  add(down.nearest(up_to(down.trees_without_loss())),
+      up ? std::optional(up->nearest(up_to(up->trees_without_loss()))) : std::nullopt);
   for (const int trees : {4, 2, 1}) {
-    if (trees < designs.back().gather.trees_of_root)
+    if (trees < designs.back().gather.trees_of.front())
       add(down.with(trees), up ? std::optional(up->with(trees)) : std::nullopt);
   }
+  return designs;
+}
+
+std::vector<Design> all_reduce_designs_for(const GroupLinks& links) {
+  std::vector<Design> designs;
+  const auto both = both_ways(links.graph);
+  if (weakest_partition(both).capacity > 0) add_two_way(both, links.unit, designs);
+  if (both == links.graph) return designs;
+  Designing down(links.graph, links.unit, TreesFor::one_pass);
+  Designing up(links.graph.reversed(), links.unit, TreesFor::one_pass);
+  const auto weakest = weakest_partition(links.graph);
+  const double best_rate = static_cast<double>(weakest.capacity) * static_cast<double>(links.unit) /
+                           (2.0 * (weakest.parts - 1) * links.graph.members);
+  for (const int trees : {most_trees_of_root, 4, 2, 1}) {
+    Design design{down.with(trees), up.with(trees)};
+    const double rate = 1 / (1 / design.gather.rate + 1 / design.reduce.rate);  // one pass after the other
+    design.gather.rate = design.reduce.rate = rate;
+    designs.push_back(std::move(design));
+  }
+  for (auto& design : designs) design.gather.best_rate = design.reduce.best_rate = best_rate;
   return designs;
 }
 

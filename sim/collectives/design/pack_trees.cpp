@@ -5,6 +5,7 @@
 // copies may take it, the others become a tree of their own. The trees of a root grow in two halves, after those of all
 // other roots: the second half takes the arcs that the first left, so that both stay low.
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "sim/collectives/design/broadcast_trees.hpp"
@@ -23,10 +24,11 @@ struct Growing {
 
 class Packing {
  public:
-  Packing(const LinkGraph& graph, int trees) : members_(graph.members), left_(graph.arcs) {
+  Packing(const LinkGraph& graph, const std::vector<int>& trees_of) : members_(graph.members), left_(graph.arcs) {
     for (const bool mirrored : {true, false}) {
-      const int copies = mirrored ? trees / 2 : trees - trees / 2;
-      for (int root = graph.members; root-- > 0 && copies > 0;) {
+      for (int root = graph.members; root-- > 0;) {
+        const int trees = trees_of[position_of(root)], copies = mirrored ? trees / 2 : trees - trees / 2;
+        if (copies == 0) continue;
         Growing growing{{root, copies, {}}, std::vector<int>(position_of(graph.members), -1), mirrored};
         growing.depth[position_of(root)] = 0;
         waiting_.push_back(std::move(growing));
@@ -72,13 +74,7 @@ class Packing {
       left -= growing.tree.copies;
       flows_->set_capacity(arcs_.at({from, to}), left);
     }
-    std::stable_sort(growing.tree.arcs.begin(), growing.tree.arcs.end(),
-                     [](const TreeArc& a, const TreeArc& b) { return a.depth < b.depth; });
-    std::vector<int> height(position_of(members_), 0);
-    for (auto arc = growing.tree.arcs.rbegin(); arc != growing.tree.arcs.rend(); ++arc) {
-      arc->height = height[position_of(arc->to)];
-      height[position_of(arc->from)] = std::max(height[position_of(arc->from)], arc->height + 1);
-    }
+    sort(growing.tree, members_);
   }
 
   /// The arc that keeps the tree lowest; of those, one with much left.
@@ -146,30 +142,65 @@ class Packing {
   std::int64_t demand_ = 0;
 };
 
-}  // namespace
+using TreesOnArcs = std::map<std::pair<int, int>, int>;
 
-int BroadcastTrees::depth() const {
+int depth_of(const BroadcastTrees& trees) {
   int depth = 0;
-  for (const auto& tree : trees) depth = std::max(depth, tree.arcs.back().depth);
+  for (const auto& tree : trees.trees) depth = std::max(depth, tree.arcs.back().depth);
   return depth;
 }
 
-int BroadcastTrees::most_on_an_arc() const {
-  std::map<std::pair<int, int>, int> trees_on;
-  int most = 0;
-  for (const auto& tree : trees) {
-    for (const auto& arc : tree.arcs) most = std::max(most, trees_on[{arc.from, arc.to}] += tree.copies);
+void count_arcs(const BroadcastTrees& trees, bool reversed, TreesOnArcs& on_arcs) {
+  for (const auto& tree : trees.trees) {
+    for (const auto& arc : tree.arcs)
+      on_arcs[reversed ? std::pair{arc.to, arc.from} : std::pair{arc.from, arc.to}] += tree.copies;
   }
-  return most;
 }
 
-int BroadcastTrees::trees_of_channel() const {
+TreeUse use_of(int depth, const TreesOnArcs& on_arcs) {
+  TreeUse use{depth, 0, 0};
+  for (const auto& [ends, count] : on_arcs) {
+    use.most_on_an_arc = std::max(use.most_on_an_arc, count);
+    use.arcs += count;
+  }
+  return use;
+}
+
+}  // namespace
+
+void sort(BroadcastTree& tree, int members) {
+  std::stable_sort(tree.arcs.begin(), tree.arcs.end(),
+                   [](const TreeArc& a, const TreeArc& b) { return a.depth < b.depth; });
+  std::vector<int> height(position_of(members), 0);
+  for (auto arc = tree.arcs.rbegin(); arc != tree.arcs.rend(); ++arc) {
+    arc->height = height[position_of(arc->to)];
+    height[position_of(arc->from)] = std::max(height[position_of(arc->from)], arc->height + 1);
+  }
+}
+
+int TreeUse::trees_of_channel() const {
   constexpr int most_channels = 32;  // of NCCL and MSCCL
-  return (most_on_an_arc() + most_channels - 1) / most_channels;
+  return (most_on_an_arc + most_channels - 1) / most_channels;
 }
 
-BroadcastTrees packed(const LinkGraph& graph, int trees_of_root) {
-  BroadcastTrees made{graph.members, trees_of_root, 0, 0, Packing(graph, trees_of_root).pack()};
+int BroadcastTrees::count() const { return std::accumulate(trees_of.begin(), trees_of.end(), 0); }
+
+TreeUse BroadcastTrees::use() const {
+  TreesOnArcs on_arcs;
+  count_arcs(*this, false, on_arcs);
+  return use_of(depth_of(*this), on_arcs);
+}
+
+TreeUse Design::use_both_ways() const {
+  TreesOnArcs on_arcs;
+  count_arcs(gather, false, on_arcs);
+  count_arcs(reduce, true, on_arcs);
+  return use_of(depth_of(reduce) + depth_of(gather), on_arcs);
+}
+
+BroadcastTrees packed(const LinkGraph& graph, std::vector<int> trees_of) {
+  BroadcastTrees made{graph.members, std::move(trees_of), 0, 0, {}};
+  made.trees = Packing(graph, made.trees_of).pack();
   std::stable_sort(made.trees.begin(), made.trees.end(),
                    [](const BroadcastTree& a, const BroadcastTree& b) { return a.root < b.root; });
   return made;

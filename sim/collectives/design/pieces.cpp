@@ -5,11 +5,10 @@
 
 namespace lockstep::collectives::design {
 
-Pieces pieces_of(const BroadcastTrees& trees, Seconds step, Seconds bytes) {
+Pieces pieces_of(const TreeUse& use, std::int64_t chunks, Seconds step, Seconds bytes) {
   constexpr std::int64_t most_chunks_of_all = 1 << 20;  // that an execution on symbols follows
-  const double of_channel = trees.trees_of_channel(), more = trees.depth() - 1;
-  const auto in_all = std::int64_t{trees.members} * trees.members * trees.trees_of_root;
-  const auto most = std::max<std::int64_t>(1, std::min(most_steps / trees.arcs(), most_chunks_of_all / in_all));
+  const double of_channel = use.trees_of_channel(), more = use.depth - 1;
+  const auto most = std::max<std::int64_t>(1, std::min(most_steps / use.arcs, most_chunks_of_all / chunks));
   Pieces pieces;
   if (step > Seconds(0)) {
     const auto best = std::sqrt(more * (bytes / step)) / of_channel;

@@ -16,8 +16,8 @@ struct Pieces {
 };
 
 /// The number of pieces for which T is least, up to what a program can hold (most_steps). `step`: the latency of a
-/// step; `bytes`: how long the busiest link takes for all bytes.
-[[nodiscard]] Pieces pieces_of(const BroadcastTrees& trees, Seconds step, Seconds bytes);
+/// step; `bytes`: how long the busiest link takes for all bytes; `chunks`: one of each tree on each member.
+[[nodiscard]] Pieces pieces_of(const TreeUse& use, std::int64_t chunks, Seconds step, Seconds bytes);
 
 /// Steps of a program, which is some seconds of simulation.
 inline constexpr int most_steps = 250'000;

@@ -2,13 +2,14 @@
 // shortest ways lead to. A check by flows accepts the guess or refuses it. Where every guess is refused, many paths
 // over the switch are split off at once as long as all trees fit, and the rest one by one, each as far as all cuts
 // allow (Bang-Jensen, Frank and Jackson 1995; Berczi and Frank 2010), which never fails where as much leads into the
-// switch as out of it.
+// switch as out of it. For trees that serve both passes of an all-reduce a path is split off both ways at once.
 #include "sim/collectives/design/split_switches.hpp"
 
 #include <algorithm>
 #include <deque>
 
 #include "sim/collectives/design/tree_demand.hpp"
+#include "sim/collectives/design/two_way_trees.hpp"
 
 namespace lockstep::collectives::design {
 namespace {
@@ -22,20 +23,22 @@ enum class Pairs { nearest, shortest, any };
 
 class Splitting {
  public:
-  Splitting(const SimpleGraph& simple, int trees, const Hops& hops)
-      : graph_(simple.graph), simple_(simple), trees_(trees), hops_(hops) {}
+  Splitting(const SimpleGraph& simple, TreesFor what, int trees, const Hops& hops)
+      : graph_(simple.graph), simple_(simple), what_(what), trees_(trees), hops_(hops) {}
 
   std::optional<LinkGraph> split() {
     for (const int by : in_order()) {
       if (split_by_guess(by)) continue;
       split_in_layers(by);
-      if (!split_path_by_path(by)) return std::nullopt;
+      if (!(both_ways() ? split_pair_by_pair(by) : split_path_by_path(by))) return std::nullopt;
     }
     graph_.nodes = graph_.members;
     return std::move(graph_);
   }
 
  private:
+  [[nodiscard]] bool both_ways() const { return what_ == TreesFor::both_passes; }
+  [[nodiscard]] bool fits() const { return carries(graph_, what_, trees_); }
   [[nodiscard]] bool is_member(int node) const { return node < graph_.members; }
 
   /// Switches without members first, since what lies below them decides how to use what they give.
@@ -108,7 +111,7 @@ class Splitting {
         return may[a][b] && is_member(around[a].node) == is_member(around[b].node) &&
                (members == 0 || is_member(around[a].node));
       });
-      if (TreeDemand(graph_, trees_).is_met()) return true;
+      if (fits()) return true;
       graph_ = before;
     }
     return false;
@@ -123,47 +126,85 @@ class Splitting {
   template <class May>
   void spread(std::vector<Neighbour>& around, May may) {
     const std::size_t count = around.size();
+    const auto give = [&](Neighbour& from, Neighbour& to) {
+      --from.in;
+      --to.out;
+      graph_.add(from.node, to.node, 1);
+    };
     for (bool more = true; more;) {
       more = false;
-      for (std::size_t offset = 1; offset < count; ++offset) {
+      for (std::size_t offset = 1; offset <= last_offset(count); ++offset) {
         for (std::size_t a = 0; a < count; ++a) {
           const std::size_t b = (a + offset) % count;
-          if (!may(a, b)) continue;
-          const auto given = std::min({std::int64_t{1}, around[a].in, around[b].out});
-          if (given == 0) continue;
-          around[a].in -= given;
-          around[b].out -= given;
-          graph_.add(around[a].node, around[b].node, given);
+          if (both_ways() && 2 * offset == count && b < a) continue;  // the pair has been given already
+          if (!may(a, b) || around[a].in == 0 || around[b].out == 0) continue;
+          if (both_ways() && (!may(b, a) || around[b].in == 0 || around[a].out == 0)) continue;
+          give(around[a], around[b]);
+          if (both_ways()) give(around[b], around[a]);
           more = true;
         }
       }
     }
   }
 
+  /// Of pairs of neighbours by how far they are from each other around a switch; both ways the nearer half are all.
+  [[nodiscard]] std::size_t last_offset(std::size_t count) const { return both_ways() ? count / 2 : count - 1; }
+
   /// Splits off a path from every neighbour to the one that many places after it, all at once, as long as all trees
   /// fit.
   void split_in_layers(int by) {
     const auto list = neighbours(by);
     const auto may = allowed(by, list, Pairs::shortest);
-    for (std::size_t offset = 1; offset < list.size(); ++offset) {
+    for (std::size_t offset = 1; offset <= last_offset(list.size()); ++offset) {
       for (std::int64_t units = trees_; units > 0;) {
         auto before = graph_;
         bool some = false;
         for (std::size_t a = 0; a < list.size(); ++a) {
           const std::size_t b = (a + offset) % list.size();
-          const std::pair into{list[a].node, by}, out{by, list[b].node};
-          const auto moved = may[a][b] ? std::min({units, capacity(into), capacity(out)}) : 0;
-          if (moved == 0) continue;
-          take(into, moved);
-          take(out, moved);
-          graph_.add(list[a].node, list[b].node, moved);
-          some = true;
+          if (may[a][b] && move(list[a].node, by, list[b].node, units)) some = true;
         }
-        if (some && TreeDemand(graph_, trees_).is_met()) continue;
+        if (some && fits()) continue;
         graph_ = std::move(before);
         units = some ? units / 2 : 0;
       }
     }
+  }
+
+  /// Splits off at most so many units of the path from `from` over `by` to `to`, and back where that is asked for.
+  bool move(int from, int by, int to, std::int64_t most) {
+    most = std::min(most, can_move(from, by, to));
+    if (most == 0) return false;
+    const auto one_way = [&](int one, int other) {
+      take({one, by}, most);
+      take({by, other}, most);
+      graph_.add(one, other, most);
+    };
+    one_way(from, to);
+    if (both_ways()) one_way(to, from);
+    return true;
+  }
+  [[nodiscard]] std::int64_t can_move(int from, int by, int to) const {
+    const auto there = std::min(capacity({from, by}), capacity({by, to}));
+    return both_ways() ? std::min({there, capacity({to, by}), capacity({by, from})}) : there;
+  }
+
+  bool split_pair_by_pair(int by) {
+    const auto list = neighbours(by);
+    for (std::size_t a = 0; a < list.size(); ++a) {
+      for (std::size_t b = a + 1; b < list.size(); ++b) {
+        for (auto units = can_move(list[a].node, by, list[b].node); units > 0;) {
+          auto before = graph_;
+          if (move(list[a].node, by, list[b].node, units) && fits()) {
+            units = std::min(units, can_move(list[a].node, by, list[b].node));
+            continue;
+          }
+          graph_ = std::move(before);
+          units /= 2;
+        }
+      }
+    }
+    remove(by);
+    return fits();
   }
 
   bool split_path_by_path(int by) {
@@ -189,7 +230,7 @@ class Splitting {
       }
     }
     remove(by);
-    return TreeDemand(graph_, trees_).is_met();
+    return fits();
   }
 
   [[nodiscard]] std::int64_t capacity(const std::pair<int, int>& ends) const {
@@ -204,6 +245,7 @@ class Splitting {
 
   LinkGraph graph_;
   const SimpleGraph& simple_;
+  TreesFor what_;
   int trees_;
   const Hops& hops_;
 };
@@ -229,8 +271,12 @@ Hops hops_of(const LinkGraph& graph) {
   return hops;
 }
 
-std::optional<LinkGraph> without_switches(const SimpleGraph& simple, int trees, const Hops& hops) {
-  return Splitting(simple, trees, hops).split();
+std::optional<LinkGraph> without_switches(const SimpleGraph& simple, TreesFor what, int trees, const Hops& hops) {
+  return Splitting(simple, what, trees, hops).split();
+}
+
+bool carries(const LinkGraph& graph, TreesFor what, int trees) {
+  return what == TreesFor::both_passes ? carries_two_way(graph, trees) : TreeDemand(graph, trees).is_met();
 }
 
 }  // namespace lockstep::collectives::design

@@ -12,9 +12,17 @@ namespace lockstep::collectives::design {
 using Hops = std::vector<std::vector<int>>;
 [[nodiscard]] Hops hops_of(const LinkGraph& graph);
 
-/// A graph of members alone that carries as many trees from each of them. Nothing where the switches cannot be split
-/// without a loss, which needs arcs that are not as fast both ways. `simple.graph`: its capacities are numbers of
-/// trees. Ways that the network's own routes take, the shortest, go first.
-[[nodiscard]] std::optional<LinkGraph> without_switches(const SimpleGraph& simple, int trees, const Hops& hops);
+/// What trees are for: a pass from every member, as many trees from each, or both passes of an all-reduce over the same
+/// trees, which then take as much of a link one way as the other.
+enum class TreesFor { one_pass, both_passes };
+
+/// A graph of members alone that carries as many trees (one_pass: from each member; both_passes: in all). Nothing where
+/// the switches cannot be split without a loss. That is never so for one pass over arcs that are as fast both ways.
+/// `simple.graph`: its capacities are numbers of trees. Ways that the network's own routes take, the shortest, go first.
+[[nodiscard]] std::optional<LinkGraph> without_switches(const SimpleGraph& simple, TreesFor what, int trees,
+                                                        const Hops& hops);
+
+/// Whether a network carries so many trees.
+[[nodiscard]] bool carries(const LinkGraph& graph, TreesFor what, int trees);
 
 }  // namespace lockstep::collectives::design

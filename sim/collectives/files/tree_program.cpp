@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <tuple>
 
 #include "sim/core/errors.hpp"
@@ -18,7 +17,7 @@ struct Move {
   int round;                  ///< the earliest in which it can go, if every move took one
   bool up;                    ///< towards the root, to be added up
   std::int32_t tree;          ///< number among all of its pass
-  std::int32_t first, count;  ///< chunks
+  std::int32_t chunk;
   int from, to;
 };
 
@@ -31,26 +30,29 @@ class Writer {
  public:
   Writer(const design::Design& design, CollectiveKind kind, int pieces, std::string name) : pieces_(pieces) {
     const bool goes_up = kind != CollectiveKind::all_gather, goes_down = kind != CollectiveKind::reduce_scatter;
-    // Both passes of an all-reduce name the same chunks, which are cut for both.
-    if (goes_up) of_channel_ = design.reduce.trees_of_channel();
-    if (goes_down) of_channel_ = std::max(of_channel_, design.gather.trees_of_channel());
-    if (goes_up) of_root_ = std::lcm(of_root_, design.reduce.trees_of_root);
-    if (goes_down) of_root_ = std::lcm(of_root_, design.gather.trees_of_root);
-    const auto share = of_root_ * pieces;
+    const auto& trees = goes_down ? design.gather : design.reduce;
+    // Both passes of an all-reduce name the same chunks.
+    if (goes_up && goes_down && design.gather.trees_of != design.reduce.trees_of)
+      throw InternalError("the passes of an all-reduce have trees from other roots");
+    const auto use = !goes_up ? trees.use() : goes_down ? design.use_both_ways() : trees.use();
+    of_channel_ = use.trees_of_channel();
+    first_of_root_.push_back(0);
+    for (const int of_root : trees.trees_of) first_of_root_.push_back(first_of_root_.back() + of_root * pieces);
     made_.file = made_.name = std::move(name);
     made_.kind = kind;
     made_.in_place = true;
-    made_.chunks = design.gather.members * share;
-    made_.gpus.resize(position_of(design.gather.members));
-    for (auto& gpu : made_.gpus) {
-      gpu.input = goes_up ? made_.chunks : share;
-      gpu.output = goes_down ? made_.chunks : share;
+    made_.chunks = first_of_root_.back();
+    made_.gpus.resize(position_of(trees.members));
+    for (std::size_t root = 0; root < made_.gpus.size(); ++root) {
+      const auto share = first_of_root_[root + 1] - first_of_root_[root];
+      made_.gpus[root].input = goes_up ? made_.chunks : share;
+      made_.gpus[root].output = goes_down ? made_.chunks : share;
     }
     buffer_ = goes_down ? Buffer::output : Buffer::input;
     if (goes_up) add_moves(design.reduce, true, 0);
-    if (goes_down) add_moves(design.gather, false, goes_up ? design.reduce.depth() : 0);
+    if (goes_down) add_moves(design.gather, false, goes_up ? design.reduce.use().depth : 0);
     std::stable_sort(moves_.begin(), moves_.end(), [](const Move& a, const Move& b) {
-      return std::tuple(a.round, a.up, a.first, a.to) < std::tuple(b.round, b.up, b.first, b.to);
+      return std::tuple(a.round, a.up, a.chunk, a.to) < std::tuple(b.round, b.up, b.chunk, b.to);
     });
   }
 
@@ -62,20 +64,20 @@ class Writer {
 
  private:
   void add_moves(const BroadcastTrees& trees, bool up, int first_round) {
-    const std::int32_t of_tree = of_root_ / trees.trees_of_root;
     std::int32_t tree_of_root = 0;
     int root = 0;
     std::int32_t number = up ? 1 : 0;  // of a tree, copies counted; even numbers go down
     for (const auto& tree : trees.trees) {
       if (std::exchange(root, tree.root) != tree.root) tree_of_root = 0;
-      for (int copy = 0; copy < tree.copies; ++copy, number += 2, tree_of_root += of_tree) {
+      for (int copy = 0; copy < tree.copies; ++copy, number += 2, ++tree_of_root) {
         for (int piece = 0; piece < pieces_; ++piece) {
-          const std::int32_t first = (tree.root * pieces_ + piece) * of_root_ + tree_of_root;
+          const std::int32_t chunk = first_of_root_[position_of(tree.root)] +
+                                     piece * trees.trees_of[position_of(tree.root)] + tree_of_root;
           for (const auto& arc : tree.arcs) {
             if (up)
-              moves_.push_back({first_round + piece + arc.height, true, number, first, of_tree, arc.to, arc.from});
+              moves_.push_back({first_round + piece + arc.height, true, number, chunk, arc.to, arc.from});
             else
-              moves_.push_back({first_round + piece + arc.depth - 1, false, number, first, of_tree, arc.from, arc.to});
+              moves_.push_back({first_round + piece + arc.depth - 1, false, number, chunk, arc.from, arc.to});
           }
         }
       }
@@ -103,42 +105,22 @@ class Writer {
     return known->second;
   }
 
-  /// A step that waits for whoever used its chunks last.
+  /// A step that waits for whoever used its chunk last.
   void add_step(int gpu, std::int32_t block, const Action& action, const Move& move, bool is_last) {
     Step step;
     step.action = &action;
-    step.source = step.target = {buffer_, move.first};
-    step.count = move.count;
+    step.source = step.target = {buffer_, move.chunk};
     auto& blocks = made_.gpus[position_of(gpu)].blocks;
-    for (std::int32_t chunk = move.first; chunk < move.first + move.count; ++chunk) {
-      auto& last = last_[position_of(gpu)][position_of(chunk)];
-      // Copies of a tree may have parted ways before: the latest of those that this step needs ends last on its block.
-      if (last.block >= 0 && last.block != block) wait_for(gpu, block, step, last);
-    }
+    auto& last = last_[position_of(gpu)][position_of(move.chunk)];
+    if (last.block >= 0 && last.block != block) wait_for(gpu, step, last);
     blocks[position_of(block)].steps.push_back(step);
-    if (!is_last) return;
-    for (std::int32_t chunk = move.first; chunk < move.first + move.count; ++chunk)
-      last_[position_of(gpu)][position_of(chunk)] = {
-          block, static_cast<std::int32_t>(blocks[position_of(block)].steps.size()) - 1};
+    if (is_last) last = {block, static_cast<std::int32_t>(blocks[position_of(block)].steps.size()) - 1};
   }
 
-  /// A step names one other; for more there are steps that do nothing else before it.
-  void wait_for(int gpu, std::int32_t block, Step& step, Place other) {
-    auto& blocks = made_.gpus[position_of(gpu)].blocks;
-    if (step.after_block == other.block) {
-      step.after_step = std::max(step.after_step, other.step);
-    } else {
-      if (step.after_block >= 0) {
-        Step wait;
-        wait.action = &action_named("nop");
-        wait.after_block = step.after_block;
-        wait.after_step = step.after_step;
-        blocks[position_of(block)].steps.push_back(wait);
-      }
-      step.after_block = other.block;
-      step.after_step = other.step;
-    }
-    blocks[position_of(other.block)].steps[position_of(other.step)].awaited = true;
+  void wait_for(int gpu, Step& step, Place other) {
+    step.after_block = other.block;
+    step.after_step = other.step;
+    made_.gpus[position_of(gpu)].blocks[position_of(other.block)].steps[position_of(other.step)].awaited = true;
   }
 
   void add(const Move& move) {
@@ -150,7 +132,7 @@ class Writer {
 
   int pieces_;
   std::int32_t of_channel_ = 1;
-  std::int32_t of_root_ = 1;  ///< chunks of a root in one piece
+  std::vector<std::int32_t> first_of_root_;  ///< chunks before those of each root's trees, and in all
   Algorithm made_;
   Buffer buffer_ = Buffer::output;
   std::vector<Move> moves_;

@@ -27,8 +27,9 @@ struct MeasuredCollective {
 
 /// A collective designed for the groups (sim/collectives/designed.hpp), as it runs at the largest size.
 struct DesignedCollective {
-  double best_rate = 0, rate = 0;  ///< bytes per second of each root: by the bottleneck cut, and as trees reach it
-  int trees_of_root = 0, depth = 0, pieces = 0;
+  /// Bytes per second of each rank's share of the array: what links allow, and what the trees reach.
+  double best_rate = 0, rate = 0;
+  int trees = 0, depth = 0, pieces = 0;  ///< the depth of both passes of an all-reduce together
   std::int64_t steps = 0;  ///< of all connections together
   std::string program;     ///< as MSCCL's XML
 };

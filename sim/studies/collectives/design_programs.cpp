@@ -15,7 +15,7 @@ DesignPrograms::DesignPrograms(const topologies::Cluster& cluster, const topolog
       axis_(std::move(axis)),
       kind_(kind),
       members_(static_cast<int>(groups.front().size())),
-      designs_(collectives::designs_on_groups(cluster, groups, rate)) {
+      designs_(collectives::designs_on_groups(kind, cluster, groups, rate)) {
   if (cluster.fabric_spec() == nullptr) return;
   std::map<int, bool> units;
   for (const auto device : groups.front()) units[cluster.unit_of(device)] = true;
@@ -27,17 +27,15 @@ DesignPrograms::Choice DesignPrograms::choice(Bytes size) const {
   const auto* node = cluster_.node_spec();
   const std::vector<topologies::Protocol> as_links_are{{}};
   const auto& protocols = node == nullptr || node->protocols.empty() ? as_links_are : node->protocols;
+  const auto pass = collectives::pass_of(kind_);
   Choice best;
   std::optional<Seconds> least;
   for (const auto& protocol : protocols) {
-    const auto design = collectives::fastest(designs_, kind_, full_size, protocol, step_slowdown_);
-    const auto time = protocol.launch + designs_[design].time(kind_, full_size, protocol, step_slowdown_);
+    const auto design = collectives::fastest(designs_, pass, full_size, protocol, step_slowdown_);
+    const auto time = protocol.launch + designs_[design].time(pass, full_size, protocol, step_slowdown_);
     if (least && !(time < *least)) continue;
     least = time;
-    int pieces = 1;
-    for (const auto pass : collectives::passes_of(kind_))
-      pieces = std::max(pieces, designs_[design].pieces(pass, full_size, protocol, step_slowdown_).count);
-    best = {design, pieces, protocol.name};
+    best = {design, designs_[design].pieces(pass, full_size, protocol, step_slowdown_).count, protocol.name};
   }
   return best;
 }
@@ -64,12 +62,13 @@ ScheduledCollective& DesignPrograms::scheduled(Bytes size) {
 
 DesignedCollective DesignPrograms::summary(Bytes size) {
   const auto chosen = choice(size);
-  const auto& trees = designs_[std::get<0>(chosen)].trees(collectives::passes_of(kind_).back());
+  const auto pass = collectives::pass_of(kind_);
+  const auto& design = designs_[std::get<0>(chosen)];
   const auto& own = program(size);
-  return {trees.best_rate,
-          trees.rate,
-          trees.trees_of_root,
-          trees.depth(),
+  return {design.trees(pass).best_rate,
+          design.trees(pass).rate,
+          design.trees(pass).count(),
+          design.use(pass).depth,
           std::get<1>(chosen),
           std::int64_t{own.schedule.transfers.count()},
           collectives::msccl::to_xml(own.algorithm)};

@@ -32,12 +32,13 @@ studies::CollectiveStudy designed(const topologies::Cluster& cluster, Collective
 }
 
 void expect_at_bound(const topologies::Cluster& cluster, double within = 0.02) {
-  for (const auto kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter}) {
+  for (const auto kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
     const auto study = designed(cluster, kind);
     ASSERT_TRUE(study.bound.has_value());
     const double over = study.chosen.front().time / study.bound->time(large);
     EXPECT_GE(over, 1 - 1e-9) << name(kind) << " by " << study.bound->links;
     EXPECT_LE(over, 1 + within) << name(kind) << " by " << study.bound->links;
+    if (std::getenv("SHOW")) printf("%s %s %.4f trees %d depth %d pieces %d steps %ld\n", cluster.name().c_str(), std::string(name(kind)).c_str(), over, study.designed->trees, study.designed->depth, study.designed->pieces, (long)study.designed->steps);
   }
 }
 

@@ -11,8 +11,8 @@ inline void join(collectives::design::LinkGraph& graph, int one, int other, std:
   graph.add(other, one, capacity);
 }
 
-/// Links of capacity 1 between neighbours; an axis of 2 has two links.
-inline collectives::design::LinkGraph torus_graph(const std::vector<int>& shape) {
+/// Links of capacity 1 between neighbours; a closed axis of 2 has two links.
+inline collectives::design::LinkGraph grid_graph(const std::vector<int>& shape, bool closed) {
   int chips = 1;
   for (const int size : shape) chips *= size;
   collectives::design::LinkGraph graph{chips, chips, {}};
@@ -20,11 +20,16 @@ inline collectives::design::LinkGraph torus_graph(const std::vector<int>& shape)
     int stride = 1;
     for (const int size : shape) {
       const int here = chip / stride % size;
-      join(graph, chip, chip + ((here + 1) % size - here) * stride, 1);
+      if (closed || here + 1 < size) join(graph, chip, chip + ((here + 1) % size - here) * stride, 1);
       stride *= size;
     }
   }
   return graph;
+}
+
+inline collectives::design::LinkGraph torus_graph(const std::vector<int>& shape) { return grid_graph(shape, true); }
+inline collectives::design::LinkGraph open_torus_graph(const std::vector<int>& shape) {
+  return grid_graph(shape, false);
 }
 
 /// Nodes of 8 with a port of 9 into a switch and a NIC of 1; NIC i of each node is on leaf i.

@@ -1,5 +1,4 @@
-// A designed collective as an MSCCL algorithm: it is executed on symbols and on numbers, and its file is read back as
-// it was.
+// A designed collective as an MSCCL algorithm: it is executed on symbols, and its file is read back as it was.
 #include <gmock/gmock.h>
 
 #include "sim/collectives/files/read_collective.hpp"
@@ -13,8 +12,10 @@ using collectives::ChunkSchedule;
 using workloads::CollectiveKind;
 namespace msccl = collectives::msccl;
 
-collectives::design::Design design_of(const collectives::design::LinkGraph& graph) {
-  return collectives::design::designs_for({0, graph, 1, {}}).front();
+collectives::design::Design design_of(const collectives::design::LinkGraph& graph, CollectiveKind kind) {
+  return (kind == CollectiveKind::all_reduce ? collectives::design::all_reduce_designs_for({0, graph, 1, {}})
+                                             : collectives::design::designs_for({0, graph, 1, {}}))
+      .front();
 }
 
 constexpr std::initializer_list<CollectiveKind> kinds = {CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
@@ -25,14 +26,16 @@ constexpr std::initializer_list<CollectiveKind> kinds = {CollectiveKind::all_gat
 TEST(TreeProgram, DoesWhatItsKindPromises) {
   for (const auto& graph : {torus_graph({5}), torus_graph({2, 4}), torus_graph({3, 3, 3}), rails_graph(2),
                             mi250_graph(1), mi250_graph(2), dgx1_graph(0, 3), tree_graph(4, 4, 1)}) {
-    const auto design = design_of(graph);
     for (const auto kind : kinds) {
+      const auto design = design_of(graph, kind);
       for (const int pieces : {1, 3}) {
         Problems problems;
         const auto schedule = msccl::execute(msccl::tree_program(design, kind, pieces, "designed"), problems);
         ASSERT_TRUE(problems.empty()) << problems.list().front().to_string();
-        const int passes = kind == CollectiveKind::all_reduce ? 2 : 1;
-        EXPECT_EQ(schedule.transfers.count(), pieces * passes * design.gather.arcs()) << name(kind);
+        const bool both = kind == CollectiveKind::all_reduce;
+        EXPECT_EQ(schedule.transfers.count(), pieces * (both ? design.use_both_ways() : design.gather.use()).arcs)
+            << name(kind);
+        EXPECT_EQ(design.use_both_ways().arcs, 2 * design.gather.count() * (design.gather.members - 1));
       }
     }
   }
@@ -43,8 +46,8 @@ TEST(TreeProgram, GoesUpOtherTreesWhereLinksAreNotAlikeBothWays) {
   auto graph = torus_graph({5});
   graph.arcs[{0, 1}] = 3;
   graph.arcs[{3, 2}] = 2;
-  const auto design = design_of(graph);
   for (const auto kind : kinds) {
+    const auto design = design_of(graph, kind);
     Problems problems;
     (void)msccl::execute(msccl::tree_program(design, kind, 2, "designed"), problems);
     EXPECT_TRUE(problems.empty()) << name(kind);
@@ -68,8 +71,8 @@ bool are_equal(const ChunkSchedule& left, const ChunkSchedule& right) {
 
 TEST(TreeProgram, IsReadBackAsItWasWritten) {
   for (const auto& graph : {torus_graph({2, 4}), rails_graph(1), mi250_graph(1)}) {
-    const auto design = design_of(graph);
     for (const auto kind : kinds) {
+      const auto design = design_of(graph, kind);
       const auto program = msccl::tree_program(design, kind, 2, "designed");
       Problems problems;
       const auto schedule = msccl::execute(program, problems);
@@ -85,7 +88,7 @@ TEST(TreeProgram, IsReadBackAsItWasWritten) {
 TEST(TreeProgram, OfTwoRanks) {
   collectives::design::LinkGraph pair{2, 2, {}};
   join(pair, 0, 1, 7);
-  const auto text = msccl::to_xml(msccl::tree_program(design_of(pair), CollectiveKind::all_gather, 1, "a \"b\" <c>"));
+  const auto text = msccl::to_xml(msccl::tree_program(design_of(pair, CollectiveKind::all_gather), CollectiveKind::all_gather, 1, "a \"b\" <c>"));
   EXPECT_THAT(text, testing::StartsWith("<algo name=\"a &quot;b&quot; &lt;c>\" proto=\"Simple\" nchannels=\"1\" "
                                         "nchunksperloop=\"2\" ngpus=\"2\" coll=\"allgather\" inplace=\"1\">\n"
                                         "  <gpu id=\"0\" i_chunks=\"1\" o_chunks=\"2\" s_chunks=\"0\">\n"
@@ -95,7 +98,7 @@ TEST(TreeProgram, OfTwoRanks) {
 }
 
 TEST(TreeProgram, RunsNoOtherKind) {
-  EXPECT_THROW((void)msccl::tree_program(design_of(torus_graph({3})), CollectiveKind::all_to_all, 1, ""),
+  EXPECT_THROW((void)msccl::tree_program(design_of(torus_graph({3}), CollectiveKind::all_gather), CollectiveKind::all_to_all, 1, ""),
                InternalError);
 }
 

@@ -52,10 +52,13 @@ std::string why_designed(const topologies::Cluster& cluster, workloads::Collecti
                          const studies::CollectiveStudy& study) {
   const auto& design = *study.designed;
   const auto& own = study.chosen.back();
-  std::string text = "The designed " + std::string(name(kind)) + " is " +
-                     counted(design.trees_of_root, "spanning tree") + " from each of the " + std::to_string(members) +
-                     " ranks, at most " + std::to_string(design.depth) + " deep, in " +
-                     counted(design.pieces, "piece") + " that follow each other: " + counted(design.steps, "step") +
+  const bool both_ways = kind == workloads::CollectiveKind::all_reduce;
+  std::string text = "The designed " + std::string(name(kind)) + " is " + counted(design.trees, "spanning tree") +
+                     " over all " + std::to_string(members) + " ranks, " +
+                     (both_ways ? "each used towards its root and back, a way of at most "
+                                : "as many from each, a way of at most ") +
+                     counted(design.depth, "arc") + ", in " + counted(design.pieces, "piece") +
+                     " that follow each other: " + counted(design.steps, "step") +
                      ", which were executed on symbols and leave every rank with what it must have.";
   if (design.rate < design.best_rate) {
     text += " So few trees reach " + percent(design.rate / design.best_rate) +
@@ -80,7 +83,7 @@ nlohmann::ordered_json designed_json(const topologies::Cluster& cluster, workloa
   const auto* other = best_other(study);
   return {{"best_rate_bytes_per_s", design.best_rate},
           {"rate_bytes_per_s", design.rate},
-          {"trees_of_rank", design.trees_of_root},
+          {"trees", design.trees},
           {"depth", design.depth},
           {"pieces", design.pieces},
           {"steps", design.steps},
