@@ -148,7 +148,9 @@ class Splitting {
   }
 
   /// Of pairs of neighbours by how far they are from each other around a switch; both ways the nearer half are all.
-  [[nodiscard]] std::size_t last_offset(std::size_t count) const { return both_ways() ? count / 2 : count - 1; }
+  [[nodiscard]] std::size_t last_offset(std::size_t count) const {
+    return both_ways() || count == 0 ? count / 2 : count - 1;
+  }
 
   /// Splits off a path from every neighbour to the one that many places after it, all at once, as long as all trees
   /// fit.
