@@ -107,9 +107,8 @@ class Designing {
     for (; loss <= 2 * most_loss_; loss += 1 + loss / 20) {
       const auto joined = without_switches({scaled(trees, loss), simple_.stands_for}, what_, trees, hops_);
       if (!joined) continue;
-      auto made = what_ == TreesFor::one_pass
-                      ? packed(*joined, std::vector<int>(position_of(joined->members), trees))
-                      : packed_two_way(*joined, trees);
+      auto made = what_ == TreesFor::one_pass ? packed(*joined, std::vector<int>(position_of(joined->members), trees))
+                                              : packed_two_way(*joined, trees);
       made.best_rate = best_rate_;
       made.rate = best_rate_ * 1000 / static_cast<double>(1000 + loss);
       return made;
@@ -205,9 +204,7 @@ std::vector<Design> designs_for(const GroupLinks& links) {
     designs.push_back({gather, reduce ? *std::move(reduce) : gather});
   };
   const std::int64_t most = most_trees_of_root(links.graph.members, 1);
-  const auto nearest = [&](Designing& pass) {
-    return pass.nearest(up_to(std::min(most, pass.trees_without_loss())));
-  };
+  const auto nearest = [&](Designing& pass) { return pass.nearest(up_to(std::min(most, pass.trees_without_loss()))); };
   add(nearest(down), up ? std::optional(nearest(*up)) : std::nullopt);
   for (const int trees : {4, 2, 1}) {
     if (trees < designs.back().gather.trees_of.front())

@@ -18,7 +18,8 @@ enum class TreesFor { one_pass, both_passes };
 
 /// A graph of members alone that carries as many trees (one_pass: from each member; both_passes: in all). Nothing where
 /// the switches cannot be split without a loss. That is never so for one pass over arcs that are as fast both ways.
-/// `simple.graph`: its capacities are numbers of trees. Ways that the network's own routes take, the shortest, go first.
+/// `simple.graph`: its capacities are numbers of trees. Ways that the network's own routes take, the shortest, go
+/// first.
 [[nodiscard]] std::optional<LinkGraph> without_switches(const SimpleGraph& simple, TreesFor what, int trees,
                                                         const Hops& hops);
 

@@ -47,8 +47,7 @@ std::optional<Divided> divided(const LinkGraph& graph, const std::vector<std::in
     made.arcs.add(link.one, link.other, flows.flow(link.into_other));
   }
   for (int member = 0; member < graph.members; ++member)
-    made.trees_of.push_back(
-        static_cast<int>(inwards[position_of(member)] - flows.flow(to_sink[position_of(member)])));
+    made.trees_of.push_back(static_cast<int>(inwards[position_of(member)] - flows.flow(to_sink[position_of(member)])));
   return made;
 }
 

@@ -1,8 +1,8 @@
 // The demand of a set less its arcs, p(U) = demand - in(U), is supermodular on sets that meet. Numbers k with
 // k(U) >= p(U) form a contra-polymatroid (Schrijver, Combinatorial Optimization, 48.1): lowered one after the other as
 // far as one flow each allows, they reach the least sum, which is the largest sum of p over a partition. That partition
-// is made of the sets that are met exactly, joined where they share a member. Newton's method on partitions (Dinkelbach)
-// then finds the one with the least capacity / (parts - 1).
+// is made of the sets that are met exactly, joined where they share a member. Newton's method on partitions
+// (Dinkelbach) then finds the one with the least capacity / (parts - 1).
 #include "sim/collectives/design/weakest_partition.hpp"
 
 #include <algorithm>

@@ -14,9 +14,9 @@ using workloads::CollectiveKind;
 
 /// A piece of a tree's data on an arc.
 struct Move {
-  int round;                  ///< the earliest in which it can go, if every move took one
-  bool up;                    ///< towards the root, to be added up
-  std::int32_t tree;          ///< number among all of its pass
+  int round;          ///< the earliest in which it can go, if every move took one
+  bool up;            ///< towards the root, to be added up
+  std::int32_t tree;  ///< number among all of its pass
   std::int32_t chunk;
   int from, to;
 };
@@ -71,8 +71,8 @@ class Writer {
       if (std::exchange(root, tree.root) != tree.root) tree_of_root = 0;
       for (int copy = 0; copy < tree.copies; ++copy, number += 2, ++tree_of_root) {
         for (int piece = 0; piece < pieces_; ++piece) {
-          const std::int32_t chunk = first_of_root_[position_of(tree.root)] +
-                                     piece * trees.trees_of[position_of(tree.root)] + tree_of_root;
+          const std::int32_t chunk =
+              first_of_root_[position_of(tree.root)] + piece * trees.trees_of[position_of(tree.root)] + tree_of_root;
           for (const auto& arc : tree.arcs) {
             if (up)
               moves_.push_back({first_round + piece + arc.height, true, number, chunk, arc.to, arc.from});

@@ -30,8 +30,8 @@ struct DesignedCollective {
   /// Bytes per second of each rank's share of the array: what links allow, and what the trees reach.
   double best_rate = 0, rate = 0;
   int trees = 0, depth = 0, pieces = 0;  ///< the depth of both passes of an all-reduce together
-  std::int64_t steps = 0;  ///< of all connections together
-  std::string program;     ///< as MSCCL's XML
+  std::int64_t steps = 0;                ///< of all connections together
+  std::string program;                   ///< as MSCCL's XML
 };
 
 struct CollectiveStudy {

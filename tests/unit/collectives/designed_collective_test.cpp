@@ -38,7 +38,10 @@ void expect_at_bound(const topologies::Cluster& cluster, double within = 0.02) {
     const double over = study.chosen.front().time / study.bound->time(large);
     EXPECT_GE(over, 1 - 1e-9) << name(kind) << " by " << study.bound->links;
     EXPECT_LE(over, 1 + within) << name(kind) << " by " << study.bound->links;
-    if (std::getenv("SHOW")) printf("%s %s %.4f trees %d depth %d pieces %d steps %ld\n", cluster.name().c_str(), std::string(name(kind)).c_str(), over, study.designed->trees, study.designed->depth, study.designed->pieces, (long)study.designed->steps);
+    if (std::getenv("SHOW"))
+      printf("%s %s %.4f trees %d depth %d pieces %d steps %ld\n", cluster.name().c_str(),
+             std::string(name(kind)).c_str(), over, study.designed->trees, study.designed->depth,
+             study.designed->pieces, (long)study.designed->steps);
   }
 }
 

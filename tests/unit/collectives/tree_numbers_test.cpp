@@ -108,9 +108,8 @@ void expect_right(const LinkGraph& graph, CollectiveKind kind, int pieces) {
 }
 
 TEST(TreeNumbers, AreThoseOfTheCollective) {
-  for (const auto& graph :
-       {torus_graph({2}), torus_graph({5}), torus_graph({4, 4}), open_torus_graph({3, 4}), rails_graph(2),
-        tree_graph(4, 4, 1), mi250_graph(1), dgx1_graph(), dgx1_graph(0, 3)}) {
+  for (const auto& graph : {torus_graph({2}), torus_graph({5}), torus_graph({4, 4}), open_torus_graph({3, 4}),
+                            rails_graph(2), tree_graph(4, 4, 1), mi250_graph(1), dgx1_graph(), dgx1_graph(0, 3)}) {
     for (const auto kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
       for (const int pieces : {1, 3}) expect_right(graph, kind, pieces);
     }

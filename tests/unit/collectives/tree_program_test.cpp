@@ -88,7 +88,8 @@ TEST(TreeProgram, IsReadBackAsItWasWritten) {
 TEST(TreeProgram, OfTwoRanks) {
   collectives::design::LinkGraph pair{2, 2, {}};
   join(pair, 0, 1, 7);
-  const auto text = msccl::to_xml(msccl::tree_program(design_of(pair, CollectiveKind::all_gather), CollectiveKind::all_gather, 1, "a \"b\" <c>"));
+  const auto text = msccl::to_xml(
+      msccl::tree_program(design_of(pair, CollectiveKind::all_gather), CollectiveKind::all_gather, 1, "a \"b\" <c>"));
   EXPECT_THAT(text, testing::StartsWith("<algo name=\"a &quot;b&quot; &lt;c>\" proto=\"Simple\" nchannels=\"1\" "
                                         "nchunksperloop=\"2\" ngpus=\"2\" coll=\"allgather\" inplace=\"1\">\n"
                                         "  <gpu id=\"0\" i_chunks=\"1\" o_chunks=\"2\" s_chunks=\"0\">\n"
@@ -98,7 +99,8 @@ TEST(TreeProgram, OfTwoRanks) {
 }
 
 TEST(TreeProgram, RunsNoOtherKind) {
-  EXPECT_THROW((void)msccl::tree_program(design_of(torus_graph({3}), CollectiveKind::all_gather), CollectiveKind::all_to_all, 1, ""),
+  EXPECT_THROW((void)msccl::tree_program(design_of(torus_graph({3}), CollectiveKind::all_gather),
+                                         CollectiveKind::all_to_all, 1, ""),
                InternalError);
 }
 

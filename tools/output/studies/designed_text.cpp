@@ -53,13 +53,13 @@ std::string why_designed(const topologies::Cluster& cluster, workloads::Collecti
   const auto& design = *study.designed;
   const auto& own = study.chosen.back();
   const bool both_ways = kind == workloads::CollectiveKind::all_reduce;
-  std::string text = "The designed " + std::string(name(kind)) + " is " + counted(design.trees, "spanning tree") +
-                     " over all " + std::to_string(members) + " ranks, " +
-                     (both_ways ? "each used towards its root and back, a way of at most "
-                                : "as many from each, a way of at most ") +
-                     counted(design.depth, "arc") + ", in " + counted(design.pieces, "piece") +
-                     " that follow each other: " + counted(design.steps, "step") +
-                     ", which were executed on symbols and leave every rank with what it must have.";
+  std::string text =
+      "The designed " + std::string(name(kind)) + " is " + counted(design.trees, "spanning tree") + " over all " +
+      std::to_string(members) + " ranks, " +
+      (both_ways ? "each used towards its root and back, a way of at most " : "as many from each, a way of at most ") +
+      counted(design.depth, "arc") + ", in " + counted(design.pieces, "piece") +
+      " that follow each other: " + counted(design.steps, "step") +
+      ", which were executed on symbols and leave every rank with what it must have.";
   if (design.rate < design.best_rate) {
     text += " So few trees reach " + percent(design.rate / design.best_rate) +
             " of the rate that the links allow; more would make a program of more steps.";
