@@ -66,7 +66,8 @@ std::vector<std::string> CollectiveModel::algorithms(workloads::CollectiveKind k
   const auto& known = groups(in_mesh_order(axes));
   std::vector<std::string> names;
   for (const auto* algorithm : collective_algorithms()) {
-    if (algorithm->serves(kind, cluster_, known.structure())) names.emplace_back(algorithm->name());
+    if (made_for_groups(*algorithm) == nullptr && algorithm->serves(kind, cluster_, known.structure()))
+      names.emplace_back(algorithm->name());
   }
   return names;
 }

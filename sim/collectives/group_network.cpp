@@ -148,6 +148,7 @@ GroupStructure structure_in_a_torus(const Dimensions& torus) {
 }  // namespace
 
 struct GroupNetwork::Connected {
+  std::shared_ptr<const CollectiveAlgorithm> own;  ///< made for these groups; null: the algorithm is the same for all
   Communicator communicator;
   Indexed<SlotId, std::int32_t> crossings_listed_once;
   mutable std::optional<SlotLoads> loads;  ///< made when first needed
@@ -258,10 +259,22 @@ const GroupNetwork::Connected& GroupNetwork::connected(const CollectiveAlgorithm
   add_lanes_by_axis();
   auto made = std::make_shared<Connected>();
   for (const auto& axis : axes_) made->communicator.name += (made->communicator.name.empty() ? "" : "+") + axis;
-  made->communicator.slots = algorithm.slots(*cluster_, structure_);
+  if (const auto* general = made_for_groups(algorithm)) {
+    std::vector<std::vector<topologies::DeviceId>> devices;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      auto& members = groups_[g].members;
+      if (members.empty()) {  // inside a torus
+        for (const auto rank : ranks_[g]) members.push_back(mesh_->device_of(rank));
+      }
+      devices.push_back(members);
+    }
+    made->own = general->made_for(*cluster_, devices);
+  }
+  const auto& own = made->own == nullptr ? algorithm : *made->own;
+  made->communicator.slots = own.slots(*cluster_, structure_);
   made->communicator.groups.reserve(groups_.size());
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    made->communicator.groups.push_back({ranks_[g], algorithm.flows(*cluster_, groups_[g], structure_)});
+    made->communicator.groups.push_back({ranks_[g], own.flows(*cluster_, groups_[g], structure_)});
   }
   made->shorten_routes(cluster_->links());
   connected_.emplace_back(&algorithm, std::move(made));
@@ -289,10 +302,11 @@ std::vector<Phase> CollectiveAlgorithm::plan_tokens(Bytes full_size, workloads::
 
 CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algorithm, workloads::CollectiveKind kind,
                                                  Bytes full_size, workloads::TokenCopies copies) const {
+  const auto& own = made_for_groups(algorithm) == nullptr ? algorithm : *connected(algorithm).own;
   const auto planned = [&](const topologies::Protocol& protocol) {
     return is_of_tokens(kind, copies) && copies.path != workloads::TokenPath::each_expert
-               ? algorithm.plan_tokens(full_size, copies, *cluster_, structure_, protocol)
-               : algorithm.plan(kind, full_size, *cluster_, structure_, protocol);
+               ? own.plan_tokens(full_size, copies, *cluster_, structure_, protocol)
+               : own.plan(kind, full_size, *cluster_, structure_, protocol);
   };
   if (const auto known = algorithm.closed_form(kind, full_size, structure_)) {
     return {&algorithm, "", algorithm.plan(kind, full_size, *cluster_, structure_, topologies::Protocol{}), *known,
@@ -329,7 +343,7 @@ std::vector<CollectiveChoice> GroupNetwork::choices(workloads::CollectiveKind ki
   std::vector<CollectiveChoice> choices;
   if (structure_.members == 1) return choices;
   for (const auto* algorithm : collective_algorithms()) {
-    if (algorithm->serves(kind, *cluster_, structure_))
+    if (made_for_groups(*algorithm) == nullptr && algorithm->serves(kind, *cluster_, structure_))
       choices.push_back(cheapest_protocol(*algorithm, kind, full_size, copies));
   }
   return choices;
@@ -349,6 +363,7 @@ std::vector<const CollectiveAlgorithm*> GroupNetwork::candidates(workloads::Coll
     if (!algorithm->serves(kind, *cluster_, structure_)) continue;
     if (algorithm->name() == forced) return {algorithm};
     if (of_tokens && copies.path == TokenPath::each_expert && algorithm == &network::direct()) return {algorithm};
+    if (made_for_groups(*algorithm) != nullptr) continue;
     able.push_back(algorithm);
     if (offered(*algorithm)) of_the_library.push_back(algorithm);
   }

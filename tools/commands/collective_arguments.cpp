@@ -86,12 +86,13 @@ std::vector<Bytes> sizes_named(const std::string& text) {
 CollectiveMachine machine_named(const std::string& text) {
   if (text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json")) {
     const auto scenario = scenario::load_scenario(text);
-    return {preparation::cluster_of(scenario), scenario.collectives, scenario.perturbations};
+    const std::string key = scenario.perturbations.empty() ? "cluster" : "perturbations";
+    return {preparation::cluster_of(scenario), scenario.collectives, scenario.perturbations, scenario.where(key), key};
   }
   Problems problems;
   auto spec = scenario::parse_cluster(text, {"--cluster", 0, 0}, "", problems);
   problems.throw_if_any();
-  return {build_cluster(spec), {}, {}};
+  return {build_cluster(spec), {}, {}, {"--cluster", 0, 0}, ""};
 }
 
 topologies::Mesh mesh_of_groups(const topologies::Cluster& cluster, const std::string& text,

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/collectives/collective_model.hpp"
+#include "sim/core/errors.hpp"
 #include "sim/program/perturb.hpp"
 #include "topologies/fabrics/fabric.hpp"
 #include "topologies/placement/mesh.hpp"
@@ -18,6 +19,8 @@ struct CollectiveMachine {
   topologies::Cluster cluster;
   collectives::CollectiveRules rules;
   std::vector<program::Perturbation> perturbations;
+  Location where;   ///< of what leaves no way between members
+  std::string key;  ///< the same
 };
 /// Shorthand, a catalog name, or a scenario file that says all three.
 [[nodiscard]] CollectiveMachine machine_named(const std::string& text);
