@@ -20,7 +20,6 @@
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/calibration_report.hpp"
-#include "topologies/chips/own_steps.hpp"
 
 namespace lockstep::commands {
 namespace {
@@ -208,7 +207,7 @@ class Calibration {
     if (measured_.other_chips > 0)
       report_.warnings.push_back(std::to_string(measured_.other_chips) + " rows of other chips are left out");
     if (!measured_.products.empty() && !measured_.steps.empty()) warn_of_shapes();
-    if (!measured_.kernels.empty() && measured_.steps.empty() && topologies::own_steps(*chip_->kernels) == 0) {
+    if (!measured_.kernels.empty() && measured_.steps.empty() && chip_->kernels->own_steps == 0) {
       const auto clock = calibration::yaml_number(chip_->kernels->sustained);
       report_.warnings.push_back(
           "`sustained` (" + clock + ") and `host` were fitted to whole steps of other machines" +
