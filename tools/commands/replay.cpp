@@ -77,17 +77,18 @@ void refuse_idle_options(const ReplayArguments& arguments) {
              "--cluster, such as dgx-h100:4");
     return;
   }
-  const auto refuse = [&](bool given, const std::string& option, const std::string& what, const std::string& expected) {
+  const auto refuse_if = [&](bool given, const std::string& option, const std::string& what,
+                             const std::string& expected) {
     if (given) refuse(option, what, expected);
   };
   const bool writes = instead == "--scenario";
-  refuse(!arguments.out.empty(), "--out", "its page shows a replay", "neither --against nor --scenario");
-  refuse(arguments.data.has_value(), "--data", instead + " takes the job as it was recorded",
-         writes ? "--set parallel.data=" + std::to_string(arguments.data.value_or(1)) : "a scenario of that size");
-  refuse(arguments.clock.has_value(), "--clock", instead + " takes the kernels as they were recorded",
-         "a replay, without " + instead);
-  refuse(!arguments.longest_pause.empty(), "--longest-pause", instead + " has no pauses",
-         "a replay, without " + instead);
+  refuse_if(!arguments.out.empty(), "--out", "its page shows a replay", "neither --against nor --scenario");
+  refuse_if(arguments.data.has_value(), "--data", instead + " takes the job as it was recorded",
+            writes ? "--set parallel.data=" + std::to_string(arguments.data.value_or(1)) : "a scenario of that size");
+  refuse_if(arguments.clock.has_value(), "--clock", instead + " takes the kernels as they were recorded",
+            "a replay, without " + instead);
+  refuse_if(!arguments.longest_pause.empty(), "--longest-pause", instead + " has no pauses",
+            "a replay, without " + instead);
 }
 
 /// Options that this job leaves without effect.
