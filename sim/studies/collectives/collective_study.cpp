@@ -68,10 +68,25 @@ class Sequence {
   /// What every link carries where some are slow; nothing where it is missing.
   [[nodiscard]] std::vector<BytesPerSecond> rates(const std::vector<program::Perturbation>& perturbations) const {
     auto slowed = program_;
-    slowed.communicators = {};
     slowed.ops = {};
+    // One flow over each link: those that are sent another way round have lost theirs.
+    const auto missing = missing_in_networks(perturbations, cluster_);
+    collectives::Communicator over_each{"links", 1, {}};
+    over_each.groups.push_back({{0}, {}});
+    for (topologies::LinkId link = 0; link < cluster_.links(); ++link) {
+      if (missing.empty() || !missing[link]) over_each.groups[0].flows.push_back({0, {link}});
+    }
+    const auto before = over_each.groups[0].flows;
+    slowed.communicators = {};
+    slowed.communicators.push_back(std::move(over_each));
     if (const auto why = perturb(slowed, perturbations, cluster_, mesh_); !why.empty()) throw topologies::NoRoute(why);
-    return {slowed.links.begin(), slowed.links.end()};
+    std::vector<BytesPerSecond> rates(position_of(cluster_.links()), BytesPerSecond(0));
+    const auto& after = slowed.communicators[0].groups[0].flows;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const auto link = before[i].links.front();
+      if (after[i].links == before[i].links) rates[position_of(link)] = slowed.links[link];
+    }
+    return rates;
   }
 
   [[nodiscard]] std::vector<MeasuredCollective> run(const std::vector<program::Perturbation>& perturbations,

@@ -83,7 +83,8 @@ void expect_right(const LinkGraph& graph, CollectiveKind kind, int pieces) {
   for (const auto& design : both ? collectives::design::all_reduce_designs_for({0, graph, 1, {}})
                                  : collectives::design::designs_for({0, graph, 1, {}})) {
     const auto program = msccl::tree_program(design, kind, pieces, "designed");
-    const auto ranks = program.gpus.size(), chunks = position_of(program.chunks), share = chunks / ranks;
+    const auto ranks = program.gpus.size(), chunks = position_of(program.chunks);
+    const auto share = both ? chunks : chunks / ranks;  // of an all-reduce nobody has a share
     constexpr std::int64_t poison = -1'000'000'007;
     std::mt19937_64 random(ranks + chunks);
     Arrays before(ranks, std::vector<std::int64_t>(chunks, poison));
