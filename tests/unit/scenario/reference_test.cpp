@@ -159,6 +159,7 @@ const std::map<std::string, std::string>& values() {
       {"communication.collective_matmul", "true"},
       {"communication.updated_weights", "ahead"},
       {"communication.rings", "topology_aware"},
+      {"communication.algorithms", "{all_gather: ring}"},
       {"communication.dispatcher", "deepep"},
       {"communication.dispatcher_sms", "24"},
       {"model_of_time", "roofline"},
