@@ -1,6 +1,6 @@
 // A designed collective, simulated step by step, reaches the bound of its network for large messages: within 2 % on
-// rings, tori, switches, fat trees, rails, a DGX with a broken link and servers of MI250. Where links are slow it knows
-// them.
+// rings, tori, switches, fat trees, rails, a DGX with a broken link and a server of MI250. Where links are slow it
+// knows them.
 #include <gmock/gmock.h>
 #include <spdlog/spdlog.h>
 

@@ -133,6 +133,7 @@ const std::map<std::string, std::string>& values_of_keys() {
       {"communication.collective_matmul", "true"},
       {"communication.updated_weights", "ahead"},
       {"communication.rings", "topology_aware"},
+      {"communication.algorithms", "{all_gather: ring}"},
       {"communication.dispatcher", "deepep"},
       {"communication.dispatcher_sms", "24"},
       {"model_of_time", "roofline"},
