@@ -1,5 +1,7 @@
 #include "sim/simulate.hpp"
 
+#include <algorithm>
+
 #include "sim/metrics/idle.hpp"
 #include "sim/preparation/documents.hpp"
 
@@ -9,21 +11,14 @@ namespace {
 /// Operations of all draws together: a step with many classes of ranks is timed under fewer seeds.
 constexpr std::int64_t most_operations_of_draws = 20'000'000;
 
-/// What a step always draws a few times: whether a scenario has it, the scenario under a seed that comes so much later,
-/// and what its draws are called while they run.
-struct Cause {
-  bool (*is_there)(const scenario::Scenario&);
-  scenario::Scenario (*under)(scenario::Scenario, std::uint64_t further);
-  std::string_view doing;
-};
-constexpr Cause hashed_paths{[](const scenario::Scenario& scenario) { return is_hashed(scenario.cluster); },
-                             with_routing_seed, "drawing paths"};
-constexpr Cause drawn_documents{draws_documents, with_other_documents, "drawing documents"};
-
-/// The step under further seeds of one cause, those of all others as they are.
-std::optional<StepDraws> drawn(const Cause& cause, const scenario::Scenario& scenario, const SimulateOptions& options,
-                               const Simulation& first, spdlog::logger& log) {
-  if (options.draws <= 1 || !cause.is_there(scenario)) return {};
+/// The step under further seeds of the cause of this name (`causes_of`), those of all others as they are; nothing if
+/// the scenario does not have it. `doing`: what is told meanwhile.
+std::optional<StepDraws> drawn(std::string_view name, std::string_view doing, const scenario::Scenario& scenario,
+                               const SimulateOptions& options, const Simulation& first, spdlog::logger& log) {
+  if (options.draws <= 1) return {};
+  const auto causes = causes_of(scenario);
+  const auto cause = std::find_if(causes.begin(), causes.end(), [&](const auto& one) { return one.name == name; });
+  if (cause == causes.end()) return {};
   const auto operations = std::max<std::int64_t>(1, std::ssize(first.program.ops) * first.ranks.count());
   const auto further = std::min<std::int64_t>(options.draws - 1, most_operations_of_draws / operations);
   SimulateOptions alone;
@@ -32,21 +27,19 @@ std::optional<StepDraws> drawn(const Cause& cause, const scenario::Scenario& sce
   alone.explained = false;
   std::vector<Seconds> times{first.metrics.step_time};
   for (std::int64_t draw = 1; draw <= further; ++draw) {
-    if (options.progress) options.progress(cause.doing, static_cast<double>(draw) / static_cast<double>(further + 1));
-    times.push_back(simulate(cause.under(scenario, static_cast<std::uint64_t>(draw)), alone, log).metrics.step_time);
+    if (options.progress) options.progress(doing, static_cast<double>(draw) / static_cast<double>(further + 1));
+    times.push_back(simulate(cause->under(scenario, static_cast<std::uint64_t>(draw)), alone, log).metrics.step_time);
   }
   return StepDraws(std::move(times));
 }
 
 }  // namespace
 
-Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
-  preparation::KnownMachines none;
-  return simulate(scenario, options, log, none);
-}
+namespace {
 
+/// `folds`: none for a step by itself, whose folding need not be kept.
 Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options, spdlog::logger& log,
-                    preparation::KnownMachines& known) {
+                    preparation::KnownMachines& known, program::KnownFolds* folds) {
   auto tell = [&](std::string_view stage, double fraction) {
     if (options.progress) options.progress(stage, fraction);
   };
@@ -56,17 +49,30 @@ Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& o
   timing::TimingOptions timing;
   timing.engine = {options.engine, [&](double fraction) { tell("simulating", fraction); }, options.record_phases};
   timing.fold = options.fold;
+  timing.folds = folds;
   timing.most_operations = options.most_operations;
   auto timed = timed_step(scenario, prepared, prepared.model.layers, building, timing, log);  // step graph to timeline
   auto simulation = measured(scenario, std::move(prepared), std::move(timed), options.explained);
-  simulation.routing_draws = drawn(hashed_paths, scenario, options, simulation, log);
-  simulation.document_draws = drawn(drawn_documents, scenario, options, simulation, log);
+  simulation.routing_draws = drawn("hashed paths", "drawing paths", scenario, options, simulation, log);
+  simulation.document_draws = drawn("documents", "drawing documents", scenario, options, simulation, log);
   if (options.steps > 0)
     simulation.distribution =
         step_distribution(scenario, simulation.preparation, simulation.metrics.step_time,
                           {options.steps, options.engine, options.fold, options.how_drawn, options.progress}, log);
   tell("done", 1);
   return simulation;
+}
+
+}  // namespace
+
+Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options, spdlog::logger& log) {
+  preparation::KnownMachines none;
+  return simulate(scenario, options, log, none, nullptr);
+}
+
+Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options, spdlog::logger& log,
+                    preparation::KnownMachines& known) {
+  return simulate(scenario, options, log, known, &known.folds());
 }
 
 Simulation measured(const scenario::Scenario& scenario, preparation::Preparation prepared, timing::TimedStep timed,
@@ -166,12 +172,11 @@ namespace {
 /// All that the pieces of the ranks' time tell.
 void measure_pieces(const preparation::PreparedStep& preparation, const program::Program& program,
                     const timeline::Timeline& timeline, bool explained, metrics::Metrics& metrics) {
-  const auto critical_stage = program.stage_of_rank[metrics.critical_rank];
   const auto measure_lane_of_stage = [&](const metrics::RankPieces& lane, const metrics::IdleTime& idle) {
     const auto stage = static_cast<std::int32_t>(metrics.stages.size());
-    metrics.stages.push_back({stage, lane.rank, metrics::breakdown_of(timeline, lane), idle, {}});
-    if (explained && stage == critical_stage)
-      metrics.communication = metrics::communication_of(preparation.step, program, timeline, lane);
+    metrics.stages.push_back({stage, lane.rank, metrics::breakdown_of(timeline, lane), idle, {}, {}});
+    if (explained)
+      metrics.stages.back().communication = metrics::communication_of(preparation.step, program, timeline, lane);
   };
   metrics::for_each_idle(preparation.step, preparation.pipeline, program, timeline,
                          metrics::last_rank_of_stages(program, timeline), measure_lane_of_stage);
@@ -199,6 +204,7 @@ metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::
   const auto stage_of_critical = position_of(program.stage_of_rank[metrics.critical_rank]);
   const auto& critical = metrics.stages[stage_of_critical];
   metrics.breakdown = critical.breakdown;
+  metrics.communication = critical.communication;
   metrics.memory = critical.memory;
   for (const auto& stage : metrics.stages) {
     if (is_fuller(stage.memory, metrics.memory)) metrics.memory = stage.memory;

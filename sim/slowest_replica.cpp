@@ -1,6 +1,7 @@
 #include "sim/slowest_replica.hpp"
 
 #include <algorithm>
+#include <boost/pending/disjoint_sets.hpp>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -74,23 +75,6 @@ Indexed<program::CommunicatorId, bool> meeting_often(const workloads::StepGraph&
   return often;
 }
 
-/// Sets of numbers that grow together.
-class Joined {
- public:
-  explicit Joined(std::int32_t count) : up_(position_of(count)) { std::iota(up_.begin(), up_.end(), 0); }
-  std::int32_t root(std::int32_t of) {
-    while (up_[position_of(of)] != of) of = up_[position_of(of)] = up_[position_of(up_[position_of(of)])];
-    return of;
-  }
-  void join(std::int32_t one, std::int32_t other) {
-    one = root(one), other = root(other);
-    up_[position_of(std::max(one, other))] = std::min(one, other);
-  }
-
- private:
-  std::vector<std::int32_t> up_;
-};
-
 }  // namespace
 
 SlowestReplica::SlowestReplica(const workloads::StepGraph& step, program::Program whole, bool links_vary,
@@ -123,7 +107,7 @@ SlowestReplica::SlowestReplica(const workloads::StepGraph& step, program::Progra
 
 /// Of one replica, ranks of one class meet in their passes.
 bool SlowestReplica::ranks_act_together(const program::Program& whole) const {
-  std::map<std::pair<ReplicaId, program::RankClassId>, topologies::RankId> first;
+  std::map<std::pair<ReplicaId, program::RankClassId>, std::size_t> first;
   for (const auto rank : whole.stage_of_rank.ids()) {
     const auto [replica, of_class] = places_[rank];
     const auto found = first.try_emplace({replica, of_class}, meets_often_[rank]).first;
@@ -149,22 +133,24 @@ void SlowestReplica::find_replicas(const workloads::StepGraph& step, const progr
     if (joins[id]) joined[op.communicator] = true;
   }
   const auto often = meeting_often(step, whole, joins);
-  Joined ranks(whole.ranks()), together(whole.ranks());
+  boost::disjoint_sets_with_storage<> joined_ranks(whole.stage_of_rank.size()), meeting = joined_ranks;
   for (const auto id : whole.communicators.ids()) {
     if (!joined[id]) continue;
     for (const auto& group : whole.communicators[id].groups) {
+      const auto first = group.members.front();
       for (const auto rank : group.members) {
-        ranks.join(group.members.front(), rank);
-        const bool same_stage = whole.stage_of_rank[rank] == whole.stage_of_rank[group.members.front()];
-        if (often[id] && same_stage) together.join(group.members.front(), rank);
+        joined_ranks.union_set(position_of(first), position_of(rank));
+        const bool same_stage = whole.stage_of_rank[rank] == whole.stage_of_rank[first];
+        if (often[id] && same_stage) meeting.union_set(position_of(first), position_of(rank));
       }
     }
   }
-  for (const auto rank : whole.stage_of_rank.ids()) meets_often_.push_back(together.root(rank));
+  for (const auto rank : whole.stage_of_rank.ids()) meets_often_.push_back(meeting.find_set(position_of(rank)));
   replica_of_.assign(whole.stage_of_rank.size(), -1);
-  std::map<std::int32_t, std::pair<ReplicaId, std::int64_t>> numbers;  // of a root: its replica, and how many ranks
+  std::map<std::size_t, std::pair<ReplicaId, std::int64_t>> numbers;  // of a set: its replica, and how many ranks
   for (const auto rank : whole.stage_of_rank.ids()) {
-    const auto found = numbers.try_emplace(ranks.root(rank), static_cast<ReplicaId>(numbers.size()), 0).first;
+    const auto set = joined_ranks.find_set(position_of(rank));
+    const auto found = numbers.try_emplace(set, static_cast<ReplicaId>(numbers.size()), 0).first;
     replica_of_[rank] = found->second.first;
     told_.ranks_of_replica = std::max(told_.ranks_of_replica, ++found->second.second);
   }

@@ -73,7 +73,7 @@ class SlowestReplica {
 
   bool applies_ = false;
   Indexed<topologies::RankId, ReplicaId> replica_of_;
-  Indexed<topologies::RankId, topologies::RankId> meets_often_;  ///< the first rank that it meets in its passes
+  Indexed<topologies::RankId, std::size_t> meets_often_;  ///< the set of ranks that it meets in its passes
   ReplicaId replicas_ = 0;
   Indexed<topologies::RankId, Place> places_;
   Indexed<program::CommunicatorId, bool> between_replicas_;

@@ -47,8 +47,7 @@ class Drawing {
                           "a scenario with variations, batch.lengths, routing.variation or hashed paths"}});
     const auto draws = static_cast<std::size_t>(options_.draws);
     const auto sets = causes.size() == 1 ? 1 : 1 + causes.size();
-    by_replica_ = is_by_replica(draws * sets);
-    if (by_replica_) prepare_healthy();
+    if (const auto step = step_by_replica(draws * sets)) prepare_healthy(*step);
     const auto of_a_cause = by_replica_ ? std::min(draws, draws_of_a_cause) : draws;
     all_draws_ = draws + (sets - 1) * of_a_cause;
     StepDistribution result{healthy, steps(causes, draws), {}, {}};
@@ -63,16 +62,18 @@ class Drawing {
   }
 
  private:
-  /// Whole steps of ranks that are not alike are simulated rank by rank.
-  bool is_by_replica(std::size_t draws) {
+  /// The healthy step if its draws are simulated by replica. Whole steps of ranks that are not alike are simulated rank
+  /// by rank.
+  [[nodiscard]] std::optional<workloads::StepGraph> step_by_replica(std::size_t draws) const {
     const bool any_rates = !scenario_.variations.empty();
-    if (options_.how == DrawnSteps::whole || !options_.fold || !any_rates) return false;
-    if (options_.how == DrawnSteps::by_replica) return true;
-    const auto& order = prepared_.pipeline.order.shape;
-    const auto step = built(scenario_, prepared_);
-    const double of_a_rank = static_cast<double>(step.size()) / static_cast<double>(order.ranks);
-    return of_a_rank * static_cast<double>(prepared_.machine.mesh->ranks()) * static_cast<double>(draws) >
-           most_operations;
+    if (options_.how == DrawnSteps::whole || !options_.fold || !any_rates) return {};
+    auto step = built(scenario_, prepared_);
+    const double of_a_rank =
+        static_cast<double>(step.size()) / static_cast<double>(prepared_.pipeline.order.shape.ranks);
+    const bool is_large =
+        of_a_rank * static_cast<double>(prepared_.machine.mesh->ranks()) * static_cast<double>(draws) > most_operations;
+    if (options_.how == DrawnSteps::automatic && !is_large) return {};
+    return step;
   }
 
   StepDraws steps(const Causes& causes, std::size_t draws) {
@@ -119,8 +120,7 @@ class Drawing {
   }
 
   /// For draws in which only speeds differ from the healthy step.
-  void prepare_healthy() {
-    const auto step = built(scenario_, prepared_);
+  void prepare_healthy(const workloads::StepGraph& step) {
     auto program = lower_with_perturbations(scenario_, prepared_, step);
     speeds_.stage_of_rank = program.stage_of_rank;
     speeds_.slowdown_of_rank = program.slowdown_of_rank;

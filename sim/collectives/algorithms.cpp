@@ -15,6 +15,7 @@ const CollectiveAlgorithm& in_network_tree();
 const CollectiveAlgorithm& hierarchical_ring();
 const CollectiveAlgorithm& hierarchical_tree();
 const CollectiveAlgorithm& hierarchical_all_to_all();
+const CollectiveAlgorithm& designed();
 
 }  // namespace network
 
@@ -37,7 +38,8 @@ const std::vector<const CollectiveAlgorithm*>& collective_algorithms() {
                                                            &in_network_tree(),
                                                            &hierarchical_ring(),
                                                            &hierarchical_tree(),
-                                                           &hierarchical_all_to_all()};
+                                                           &hierarchical_all_to_all(),
+                                                           &designed()};
   return all;
 }
 

@@ -4,6 +4,24 @@
 
 #include "sim/collectives/group_network.hpp"
 
+namespace lockstep::collectives {
+
+/// An algorithm that is another for each network. It runs only where a scenario or a user names it, never because it is
+/// the cheapest.
+class MadeForGroups : public CollectiveAlgorithm {
+ public:
+  /// The algorithm for these groups (devices by member), which has the slots, flows and plans.
+  [[nodiscard]] virtual std::shared_ptr<const CollectiveAlgorithm> made_for(
+      const topologies::Cluster& cluster, const std::vector<std::vector<topologies::DeviceId>>& groups) const = 0;
+};
+
+/// Null if the algorithm is the same for all groups.
+[[nodiscard]] inline const MadeForGroups* made_for_groups(const CollectiveAlgorithm& algorithm) {
+  return dynamic_cast<const MadeForGroups*>(&algorithm);
+}
+
+}  // namespace lockstep::collectives
+
 namespace lockstep::collectives::network {
 
 [[nodiscard]] const CollectiveAlgorithm& torus();

@@ -66,13 +66,25 @@ std::vector<std::string> CollectiveModel::algorithms(workloads::CollectiveKind k
   const auto& known = groups(in_mesh_order(axes));
   std::vector<std::string> names;
   for (const auto* algorithm : collective_algorithms()) {
-    if (algorithm->serves(kind, cluster_, known.structure())) names.emplace_back(algorithm->name());
+    if (made_for_groups(*algorithm) == nullptr && algorithm->serves(kind, cluster_, known.structure()))
+      names.emplace_back(algorithm->name());
   }
   return names;
 }
 
 const Communicator& CollectiveModel::communicator(const std::pair<std::vector<std::string>, std::string>& layout) {
   return groups(layout.first).communicator(algorithm_named(layout.second));
+}
+
+const StagePairs& CollectiveModel::stage_pairs(workloads::StageId low, workloads::StageId high) {
+  const auto found = stage_pairs_.find({low, high});
+  if (found != stage_pairs_.end()) return found->second;
+  return stage_pairs_.emplace(std::pair(low, high), connect_stages(cluster_, mesh_, lines(), low, high)).first->second;
+}
+
+const std::vector<PipelineLine>& CollectiveModel::lines() {
+  if (lines_.empty()) lines_ = pipeline_lines(mesh_);
+  return lines_;
 }
 
 GroupNetwork& CollectiveModel::groups(const std::vector<std::string>& axes_in_mesh_order) {

@@ -1,11 +1,12 @@
 #pragma once
 /// The cost of collectives on a mesh and the phases in which they run, by the cheapest algorithm that serves the
-/// groups. Groups and their flows are made at first use, and kept.
+/// groups. Groups and their flows are made at first use, and kept, as are those between two stages of a pipeline.
 #include <map>
 #include <string>
 #include <vector>
 
 #include "sim/collectives/group_network.hpp"
+#include "sim/collectives/stage_pairs.hpp"
 
 namespace lockstep::collectives {
 
@@ -52,6 +53,9 @@ class CollectiveModel {
                                                     const std::vector<std::string>& axes);
   /// All groups with their flows.
   [[nodiscard]] const Communicator& communicator(const std::pair<std::vector<std::string>, std::string>& layout);
+  /// Transfers between two stages, `low` < `high`. The mesh has a pipeline axis.
+  [[nodiscard]] const StagePairs& stage_pairs(workloads::StageId low, workloads::StageId high);
+  [[nodiscard]] const std::vector<PipelineLine>& lines();  ///< as pipeline_lines
 
  private:
   GroupNetwork& groups(const std::vector<std::string>& axes_in_mesh_order);
@@ -64,6 +68,8 @@ class CollectiveModel {
   const topologies::Mesh& mesh_;
   CollectiveRules rules_;
   std::map<std::vector<std::string>, GroupNetwork> groups_;
+  std::vector<PipelineLine> lines_;
+  std::map<std::pair<workloads::StageId, workloads::StageId>, StagePairs> stage_pairs_;
 };
 
 }  // namespace lockstep::collectives

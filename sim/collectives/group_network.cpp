@@ -7,6 +7,7 @@
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/exchange_by_switch.hpp"
+#include "sim/collectives/group_structure_private.hpp"
 #include "sim/collectives/slot_loads.hpp"
 #include "sim/core/errors.hpp"
 
@@ -47,73 +48,6 @@ NetworkGroup on_devices(const topologies::Cluster& cluster, std::vector<topologi
   return result;
 }
 
-Seconds latency(const topologies::Cluster& cluster, topologies::DeviceId from, topologies::DeviceId to) {
-  Seconds total(0);
-  for (const auto link : cluster.route(from, to)) total += cluster.link(link).latency;
-  return total;
-}
-
-int rails_of(const topologies::Cluster& cluster, const NetworkGroup& group) {
-  std::size_t least = group.units.front().size();
-  for (const auto& unit : group.units) {
-    std::set<topologies::NodeId> nics;
-    for (const auto device : unit) nics.insert(cluster.nic_of(device));
-    least = std::min(least, nics.size());
-  }
-  return static_cast<int>(least);
-}
-
-void add_hops(const topologies::Cluster& cluster, const NetworkGroup& group, GroupStructure& structure) {
-  const auto& units = group.units;
-  for (const auto& unit : units) {
-    if (unit.size() > 1) structure.local_hop = std::max(structure.local_hop, latency(cluster, unit[0], unit[1]));
-  }
-  if (units.size() == 1) return;
-  Seconds around(0);
-  for (std::size_t u = 0; u < units.size(); ++u) {
-    const Seconds to_next = latency(cluster, units[u].front(), units[(u + 1) % units.size()].front());
-    around += to_next;
-    structure.remote_hop = std::max(structure.remote_hop, to_next);
-    if (u == 0) continue;
-    structure.remote_hop = std::max(structure.remote_hop, latency(cluster, units.front().front(), units[u].front()));
-    structure.cross_hop = std::max(structure.cross_hop, latency(cluster, units.front().front(), units[u].back()));
-  }
-  structure.around = std::max(structure.around, around);
-}
-
-/// Pairs of members that share units, of all groups together.
-bool may_have_many_pairs(const topologies::Cluster& cluster, const GroupStructure& structure) {
-  const std::int64_t members = structure.members;
-  return structure.local > 1 && !cluster.unit_is_torus() &&
-         (members * members > network::most_listed_pairs || members * cluster.devices() > network::most_pairs_in_all);
-}
-
-GroupStructure structure_of(const topologies::Cluster& cluster, const std::vector<NetworkGroup>& groups) {
-  GroupStructure structure;
-  structure.groups = static_cast<int>(groups.size());
-  const auto& first = groups.front();
-  structure.members = static_cast<int>(first.members.size());
-  structure.local = static_cast<int>(first.units.front().size());
-  for (const auto& group : groups) {
-    structure.units = std::max(structure.units, static_cast<int>(group.units.size()));
-    for (const auto& unit : group.units) {
-      structure.most_local = std::max(structure.most_local, static_cast<int>(unit.size()));
-      if (unit.size() != first.units.front().size()) structure.local = 0;
-    }
-    add_hops(cluster, group, structure);
-  }
-  if (const auto* fabric = cluster.fabric_spec(); fabric != nullptr) {
-    structure.incast_slowdown = fabric->incast_slowdown(structure.units - 1);
-    structure.step_slowdown = fabric->step_slowdown(structure.units);
-    if (cluster.unit_is_torus()) structure.barrier = fabric->barrier_of(structure.units);
-  }
-  if (structure.local == 0 || structure.units == 1) return structure;
-  structure.rails = structure.local;
-  for (const auto& group : groups) structure.rails = std::min(structure.rails, rails_of(cluster, group));
-  if (may_have_many_pairs(cluster, structure)) structure.own_ways = has_own_ways(cluster, first.units);
-  return structure;
-}
-
 /// Axes of the torus along which groups extend.
 std::set<topologies::AxisId> torus_axes(const topologies::Cluster& cluster, const topologies::Mesh& mesh,
                                         const std::vector<std::string>& axes) {
@@ -148,6 +82,7 @@ GroupStructure structure_in_a_torus(const Dimensions& torus) {
 }  // namespace
 
 struct GroupNetwork::Connected {
+  std::shared_ptr<const CollectiveAlgorithm> own;  ///< made for these groups; null: the algorithm is the same for all
   Communicator communicator;
   Indexed<SlotId, std::int32_t> crossings_listed_once;
   mutable std::optional<SlotLoads> loads;  ///< made when first needed
@@ -258,10 +193,22 @@ const GroupNetwork::Connected& GroupNetwork::connected(const CollectiveAlgorithm
   add_lanes_by_axis();
   auto made = std::make_shared<Connected>();
   for (const auto& axis : axes_) made->communicator.name += (made->communicator.name.empty() ? "" : "+") + axis;
-  made->communicator.slots = algorithm.slots(*cluster_, structure_);
+  if (const auto* general = made_for_groups(algorithm)) {
+    std::vector<std::vector<topologies::DeviceId>> devices;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      auto& members = groups_[g].members;
+      if (members.empty()) {  // inside a torus
+        for (const auto rank : ranks_[g]) members.push_back(mesh_->device_of(rank));
+      }
+      devices.push_back(members);
+    }
+    made->own = general->made_for(*cluster_, devices);
+  }
+  const auto& own = made->own == nullptr ? algorithm : *made->own;
+  made->communicator.slots = own.slots(*cluster_, structure_);
   made->communicator.groups.reserve(groups_.size());
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    made->communicator.groups.push_back({ranks_[g], algorithm.flows(*cluster_, groups_[g], structure_)});
+    made->communicator.groups.push_back({ranks_[g], own.flows(*cluster_, groups_[g], structure_)});
   }
   made->shorten_routes(cluster_->links());
   connected_.emplace_back(&algorithm, std::move(made));
@@ -289,10 +236,11 @@ std::vector<Phase> CollectiveAlgorithm::plan_tokens(Bytes full_size, workloads::
 
 CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algorithm, workloads::CollectiveKind kind,
                                                  Bytes full_size, workloads::TokenCopies copies) const {
+  const auto& own = made_for_groups(algorithm) == nullptr ? algorithm : *connected(algorithm).own;
   const auto planned = [&](const topologies::Protocol& protocol) {
     return is_of_tokens(kind, copies) && copies.path != workloads::TokenPath::each_expert
-               ? algorithm.plan_tokens(full_size, copies, *cluster_, structure_, protocol)
-               : algorithm.plan(kind, full_size, *cluster_, structure_, protocol);
+               ? own.plan_tokens(full_size, copies, *cluster_, structure_, protocol)
+               : own.plan(kind, full_size, *cluster_, structure_, protocol);
   };
   if (const auto known = algorithm.closed_form(kind, full_size, structure_)) {
     return {&algorithm, "", algorithm.plan(kind, full_size, *cluster_, structure_, topologies::Protocol{}), *known,
@@ -329,7 +277,7 @@ std::vector<CollectiveChoice> GroupNetwork::choices(workloads::CollectiveKind ki
   std::vector<CollectiveChoice> choices;
   if (structure_.members == 1) return choices;
   for (const auto* algorithm : collective_algorithms()) {
-    if (algorithm->serves(kind, *cluster_, structure_))
+    if (made_for_groups(*algorithm) == nullptr && algorithm->serves(kind, *cluster_, structure_))
       choices.push_back(cheapest_protocol(*algorithm, kind, full_size, copies));
   }
   return choices;
@@ -349,6 +297,7 @@ std::vector<const CollectiveAlgorithm*> GroupNetwork::candidates(workloads::Coll
     if (!algorithm->serves(kind, *cluster_, structure_)) continue;
     if (algorithm->name() == forced) return {algorithm};
     if (of_tokens && copies.path == TokenPath::each_expert && algorithm == &network::direct()) return {algorithm};
+    if (made_for_groups(*algorithm) != nullptr) continue;
     able.push_back(algorithm);
     if (offered(*algorithm)) of_the_library.push_back(algorithm);
   }

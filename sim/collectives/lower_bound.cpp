@@ -18,6 +18,8 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/collectives/design/bottleneck_cut.hpp"
+#include "sim/collectives/design/weakest_partition.hpp"
 #include "topologies/cluster/cluster_spec.hpp"
 #include "topologies/cluster/node_sets.hpp"
 
@@ -132,12 +134,47 @@ class Bounding {
   std::optional<CollectiveBound> bound_;
 };
 
+/// The weakest partition of one group (design/weakest_partition.hpp).
+topologies::NodeSets weakest_sets(const topologies::Cluster& cluster, const design::GroupLinks& links) {
+  const auto partition = design::weakest_partition(links.graph);
+  topologies::NodeSets sets{Indexed<topologies::NodeId, NodeSetId>(cluster.nodes(), -1), partition.parts, ""};
+  for (std::size_t node = 0; node < links.node_of.size(); ++node)
+    sets.of_node[links.node_of[node]] = partition.part_of[node];
+  return sets;
+}
+
+/// The bottleneck cut of one group (design/bottleneck_cut.hpp) as two sets, the first of which data must enter; with
+/// the network turned round, must leave.
+topologies::NodeSets bottleneck_sets(const topologies::Cluster& cluster, const design::GroupLinks& links, bool turned) {
+  const auto cut = design::bottleneck_cut(turned ? links.graph.reversed() : links.graph);
+  topologies::NodeSets sets{Indexed<topologies::NodeId, NodeSetId>(cluster.nodes(), 1), 2, ""};
+  for (std::size_t node = 0; node < links.node_of.size(); ++node) {
+    if (cut.inside[node]) sets.of_node[links.node_of[node]] = 0;
+  }
+  return sets;
+}
+
+bool has_exact_bound(Kind kind, const topologies::Cluster& cluster, const Groups& groups) {
+  constexpr std::int64_t most_searched = 1'000'000;  // members times links, about a second
+  return groups.size() == 1 && groups.front().size() > 1 &&
+         std::ssize(groups.front()) * std::int64_t{cluster.links()} <= most_searched &&
+         (kind == Kind::all_gather || kind == Kind::reduce_scatter || kind == Kind::all_reduce);
+}
+
 }  // namespace
 
 std::optional<CollectiveBound> collective_bound(Kind kind, const topologies::Cluster& cluster, const Groups& groups) {
   if (kind == Kind::point_to_point && cluster.unit_is_torus()) return std::nullopt;
   Bounding bounding(kind, cluster, groups);
   for (const auto& sets : natural_sets(cluster)) bounding.consider(sets);
+  if (has_exact_bound(kind, cluster, groups)) {
+    const auto links = design::links_of_cluster(cluster, groups.front(),
+                                                [&](topologies::LinkId link) { return cluster.link(link).bandwidth; });
+    bounding.consider(bottleneck_sets(cluster, links, false));
+    bounding.consider(bottleneck_sets(cluster, links, true));
+    if (kind != Kind::all_reduce) return bounding.bound();
+    bounding.consider(weakest_sets(cluster, links));
+  }
   std::vector<DeviceId> first, second;
   for (const auto& group : groups) {
     const auto middle = group.begin() + std::ssize(group) / 2;

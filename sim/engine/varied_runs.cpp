@@ -10,18 +10,14 @@
 
 namespace lockstep::engine {
 
-struct VariedRuns::Prepared {
-  Setup setup;
-};
-
 VariedRuns::VariedRuns(program::Program program, EngineKind kind) : program_(std::move(program)), kind_(kind) {
   check(program_);
-  prepared_ = std::make_unique<const Prepared>(Prepared{Setup(program_, Chains::longest(program_))});
+  setup_ = std::make_unique<const Setup>(program_, Chains::longest(program_));
 }
 
 VariedRuns::~VariedRuns() = default;
 
-const Chains& VariedRuns::chains() const { return prepared_->setup.chains; }
+const Chains& VariedRuns::chains() const { return setup_->chains; }
 
 timeline::Timeline VariedRuns::run(Indexed<topologies::RankId, double> slowdown_of_rank,
                                    Indexed<topologies::LinkId, BytesPerSecond> links) {
@@ -42,7 +38,7 @@ timeline::Timeline VariedRuns::run(Indexed<topologies::RankId, double> slowdown_
   } else {
     network = std::make_unique<MaxMinNetwork>(program_);
   }
-  return Runtime(prepared_->setup, *network, {}).run();
+  return Runtime(*setup_, *network, {}).run();
 }
 
 }  // namespace lockstep::engine

@@ -10,6 +10,7 @@
 namespace lockstep::engine {
 
 class Chains;
+struct Setup;
 
 class VariedRuns {
  public:
@@ -26,10 +27,9 @@ class VariedRuns {
                                        Indexed<topologies::LinkId, BytesPerSecond> links);
 
  private:
-  struct Prepared;
   program::Program program_;
   EngineKind kind_;
-  std::unique_ptr<const Prepared> prepared_;
+  std::unique_ptr<const Setup> setup_;
 };
 
 }  // namespace lockstep::engine

@@ -54,6 +54,7 @@ struct StageMetrics {
   std::int32_t rank = 0;  ///< lane of the program as run
   Breakdown breakdown;
   IdleTime idle;
+  std::vector<CommunicationUse> communication;  ///< by axis and kind; empty where not asked for
   MemoryUse memory;
 };
 

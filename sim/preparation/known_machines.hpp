@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/preparation/preparation.hpp"
+#include "sim/program/known_folds.hpp"
 
 namespace lockstep::preparation {
 
@@ -25,6 +26,7 @@ class KnownMachines {
   /// As sharded_model.
   [[nodiscard]] ShardedModel model(const scenario::Scenario& scenario,
                                    const std::vector<topologies::AxisRequest>& axes);
+  [[nodiscard]] program::KnownFolds& folds() { return folds_; }
 
  private:
   struct KnownCluster {
@@ -42,6 +44,7 @@ class KnownMachines {
   std::deque<KnownMachine> machines_;
   struct KnownModel;
   std::deque<std::shared_ptr<const KnownModel>> models_;
+  program::KnownFolds folds_;
 };
 
 /// On a known machine where there is one.

@@ -40,8 +40,7 @@ using KindsInOrder = Indexed<workloads::BlockId, workloads::KindId>;
 using FirstBlocks = Indexed<workloads::VirtualStageId, workloads::BlockId>;
 
 double latency_between_stages(const Machine& machine, const workloads::ShardedLayers& layers) {
-  const auto pairs =
-      collectives::connect_stages(*machine.cluster, *machine.mesh, collectives::pipeline_lines(*machine.mesh), 0, 1);
+  const auto& pairs = machine.collectives->stage_pairs(0, 1);
   Bytes largest(0);
   for (const auto& layer : layers) largest = std::max(largest, layer.input_bytes);
   return pairs.routes.time(0, static_cast<double>(largest.value())).value();

@@ -14,8 +14,8 @@ namespace {
 
 class Quotient {
  public:
-  Quotient(Program whole, FoldedLinks links)
-      : whole_(std::move(whole)),
+  Quotient(Program& whole, FoldedLinks links)
+      : whole_(whole),
         slack_(links == FoldedLinks::all ? SomeLinks(whole_.links.size(), false) : slack_links(whole_)),
         partition_(refine(whole_, slack_)),
         slack_class_(partition_.links, false),
@@ -25,11 +25,7 @@ class Quotient {
     ranks();
     links();
     communicators();
-    auto& program = result_.program;
-    program.streams = whole_.streams;
-    program.shared_slowdown = whole_.shared_slowdown;
-    program.dispatch_slowdown = whole_.dispatch_slowdown;
-    program.ops = std::move(whole_.ops);
+    take_operations(whole_, result_.program);
     return std::move(result_);
   }
 
@@ -124,7 +120,7 @@ class Quotient {
     return links;
   }
 
-  Program whole_;
+  Program& whole_;
   SomeLinks slack_;  ///< by link of the whole
   Partition partition_;
   Indexed<LinkClassId, bool> slack_class_;                                   ///< by class of links
@@ -135,7 +131,16 @@ class Quotient {
 
 }  // namespace
 
-FoldedProgram fold(Program whole, FoldedLinks links) { return Quotient(std::move(whole), links).run(); }
+FoldedProgram fold(Program whole, FoldedLinks links) { return fold_operations(whole, links); }
+
+FoldedProgram fold_operations(Program& whole, FoldedLinks links) { return Quotient(whole, links).run(); }
+
+void take_operations(Program& whole, Program& quotient) {
+  quotient.streams = std::move(whole.streams);
+  quotient.shared_slowdown = whole.shared_slowdown;
+  quotient.dispatch_slowdown = whole.dispatch_slowdown;
+  quotient.ops = std::exchange(whole.ops, {});
+}
 
 FoldedProgram unfolded(Program whole) {
   FoldedProgram result;

@@ -41,6 +41,10 @@ enum class FoldedLinks { that_can_fill, all };
 /// The quotient of a program. A flow of class f crosses the one link of class l as often as flows of class
 /// f cross each real link of that class, so link shares are those of the whole.
 [[nodiscard]] FoldedProgram fold(Program whole, FoldedLinks links = FoldedLinks::that_can_fill);
+/// The same; of `whole` everything is left but its operations.
+[[nodiscard]] FoldedProgram fold_operations(Program& whole, FoldedLinks links = FoldedLinks::that_can_fill);
+/// Moves the operations of `whole`, with all that belongs to them and not to ranks and links, into its quotient.
+void take_operations(Program& whole, Program& quotient);
 /// The trivial partition: every rank its own class.
 [[nodiscard]] FoldedProgram unfolded(Program whole);
 

@@ -36,7 +36,6 @@ class Lowering {
   Lowering(const workloads::StepGraph& step, collectives::CollectiveModel& collectives, const cost::ComputeRates& rates,
            const LowerOptions& options, bool whole)
       : step_(step),
-        cluster_(collectives.cluster()),
         mesh_(collectives.mesh()),
         rates_(rates),
         options_(options),
@@ -63,7 +62,7 @@ class Lowering {
     }
     program_.stage_of_rank.assign(mesh_.ranks(), 0);
     if (stages == 1) return;
-    for (const auto& line : lines_of_mesh()) {
+    for (const auto& line : collectives_.lines()) {
       for (const workloads::StageId stage : line.ids()) program_.stage_of_rank[line[stage]] = stage;
     }
   }
@@ -304,27 +303,20 @@ class Lowering {
     auto& pair = found->second;
     if (!is_new) return pair;
     pair.communicator = program_.communicators.next_id();
-    auto [low, high] = std::minmax(one, other);
-    auto made = collectives::connect_stages(cluster_, mesh_, lines_of_mesh(), low, high);
-    pair.routes = made.routes;
-    if (!whole_) made.communicator = {made.communicator.name, 2, {{{low, high}, {}}}};
-    program_.communicators.push_back(std::move(made.communicator));
+    const auto [low, high] = std::minmax(one, other);
+    const auto& known = collectives_.stage_pairs(low, high);
+    pair.routes = known.routes;
+    program_.communicators.push_back(
+        whole_ ? known.communicator : collectives::Communicator{known.communicator.name, 2, {{{low, high}, {}}}});
     return pair;
   }
 
-  const std::vector<collectives::PipelineLine>& lines_of_mesh() {
-    if (lines_.empty()) lines_ = collectives::pipeline_lines(mesh_);
-    return lines_;
-  }
-
   const workloads::StepGraph& step_;
-  const topologies::Cluster& cluster_;
   const topologies::Mesh& mesh_;
   const cost::ComputeRates& rates_;
   const LowerOptions& options_;
   bool whole_;
   Program program_;
-  std::vector<collectives::PipelineLine> lines_;
   std::map<std::int32_t, ComputeOrder> order_;         ///< of compute, by stage
   std::map<std::int32_t, workloads::OpId> last_send_;  ///< by stage; see sends_in_order
   std::map<std::string, std::int32_t> streams_;

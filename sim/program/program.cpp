@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <string_view>
 
+#include "sim/core/counted.hpp"
 #include "sim/core/errors.hpp"
 
 namespace lockstep::program {
@@ -13,12 +13,6 @@ namespace lockstep::program {
 namespace {
 
 constexpr std::size_t longest_list = 300;  // lines of one list in a dump
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
 
 std::string list(std::span<const std::int32_t> values) {
   constexpr std::size_t shown = 12;
@@ -30,23 +24,23 @@ std::string list(std::span<const std::int32_t> values) {
 }
 
 std::string describe(const collectives::Phase& phase) {
-  std::string text = "(" + number(phase.latency.value()) + " s +";
+  std::string text = "(" + six_digits(phase.latency.value()) + " s +";
   const double low = phase.slot_bytes.empty() ? 0 : *std::min_element(phase.slot_bytes.begin(), phase.slot_bytes.end());
   const double high =
       phase.slot_bytes.empty() ? 0 : *std::max_element(phase.slot_bytes.begin(), phase.slot_bytes.end());
-  text += " " + number(low);
-  if (low < high) text += ".." + number(high);
+  text += " " + six_digits(low);
+  if (low < high) text += ".." + six_digits(high);
   return text + " B)";
 }
 
 std::string describe(const ProgramOp& op, const Program& program) {
   std::string text;
   if (op.kind == ProgramOp::Kind::compute) {
-    text = "compute stage " + std::to_string(op.stage) + " " + number(op.duration.value()) + " s";
-    if (op.launched > Seconds(0)) text += " launched at " + number(op.launched.value()) + " s";
+    text = "compute stage " + std::to_string(op.stage) + " " + six_digits(op.duration.value()) + " s";
+    if (op.launched > Seconds(0)) text += " launched at " + six_digits(op.launched.value()) + " s";
   } else {
     text = "collective " + program.communicators[op.communicator].name + " closed form " +
-           number(op.closed_form.value()) + " s phases";
+           six_digits(op.closed_form.value()) + " s phases";
     constexpr std::size_t shown = 4;
     for (std::size_t i = 0; i < std::min(op.phases.size(), shown); ++i) text += " " + describe(op.phases[i]);
     if (op.phases.size() > shown) text += " ... " + std::to_string(op.phases.size() - shown) + " more";

@@ -3,6 +3,8 @@
 #include <bit>
 #include <utility>
 
+#include "sim/core/splitmix64.hpp"
+
 namespace lockstep::program {
 namespace {
 
@@ -14,15 +16,7 @@ using LinkColours = Colours<topologies::LinkId>;
 using NumberColours = Colours<std::int32_t>;  ///< of groups or of flows, which are numbered through all communicators
 using SlotColours = Colours<collectives::SlotId>;
 
-/// SplitMix64's finaliser: spreads every input bit over all output bits.
-Colour mix(Colour x) {
-  x += 0x9e3779b97f4a7c15U;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
-}
-
-Colour join(Colour a, Colour b) { return mix(a ^ mix(b)); }
+Colour join(Colour a, Colour b) { return splitmix64(a ^ splitmix64(b)); }
 
 /// Numbers of colours, in order of first appearance. Colours are mixed already, so their low bits are the place in the
 /// table; neighbours mostly have one colour.
@@ -79,7 +73,7 @@ std::int32_t number(const Indexed<Index, Colour>& colours, Indexed<Index, std::i
 Indexed<CommunicatorId, SlotColours> slot_colours(const Program& program) {
   Indexed<CommunicatorId, SlotColours> colours;
   for (std::size_t c = 0; c < program.communicators.size(); ++c) {
-    colours.emplace_back(program.communicators[c].slots, mix(c));
+    colours.emplace_back(program.communicators[c].slots, splitmix64(c));
   }
   for (const auto& op : program.ops) {
     if (op.kind != ProgramOp::Kind::collective) continue;
@@ -103,11 +97,11 @@ class Refinement {
           join(static_cast<Colour>(program.chip_of(rank)), std::bit_cast<Colour>(program.slowdown_of_rank[rank]));
       ranks_.push_back(join(static_cast<Colour>(program.stage_of_rank[rank]), speed));
     }
-    for (const auto& capacity : program.links) links_.push_back(mix(std::bit_cast<Colour>(capacity.value())));
+    for (const auto& capacity : program.links) links_.push_back(splitmix64(std::bit_cast<Colour>(capacity.value())));
     const auto slots = slot_colours(program);
     for (std::size_t c = 0; c < program.communicators.size(); ++c) {
       for (const auto& group : program.communicators[c].groups) {
-        groups_.push_back(mix(c));
+        groups_.push_back(splitmix64(c));
         for (const auto& flow : group.flows) flows_.push_back(slots[c][flow.slot]);
       }
     }
@@ -142,10 +136,10 @@ class Refinement {
     NumberColours new_groups(groups_.size());
     LinkColours mixed_links(links_.size(), 0);  // what a crossing tells; slack links tell nothing
     for (std::size_t i = 0; i < links_.size(); ++i) {
-      if (!slack_[i]) mixed_links[i] = mix(links_[i]);
+      if (!slack_[i]) mixed_links[i] = splitmix64(links_[i]);
     }
     RankColours mixed_ranks(ranks_);  // a rank is a member of many groups, a group has many members
-    for (auto& colour : mixed_ranks) colour = mix(colour);
+    for (auto& colour : mixed_ranks) colour = splitmix64(colour);
     std::size_t g = 0;
     std::size_t f = 0;
     for (std::size_t c = 0; c < program_.communicators.size(); ++c) {
@@ -159,7 +153,7 @@ class Refinement {
         Colour carried = 0;
         for (const auto& flow : group.flows) {
           Colour crossed = 0;
-          const auto mixed = mix(flows_[f]);
+          const auto mixed = splitmix64(flows_[f]);
           for (const auto link : flow.links) {
             crossed += mixed_links[link];
             on_link[link] += mixed;
@@ -192,5 +186,20 @@ class Refinement {
 }  // namespace
 
 Partition refine(const Program& program, const SomeLinks& slack) { return Refinement(program, slack).run(); }
+
+Indexed<CommunicatorId, std::vector<collectives::SlotId>> alike_slots(const Program& program) {
+  Indexed<CommunicatorId, std::vector<collectives::SlotId>> alike;
+  for (const auto& colours : slot_colours(program)) {
+    Indexed<collectives::SlotId, std::int32_t> numbers;
+    std::vector<collectives::SlotId> first(static_cast<std::size_t>(number(colours, numbers)), -1), of_slot;
+    for (const auto slot : numbers.ids()) {
+      auto& known = first[position_of(numbers[slot])];
+      if (known < 0) known = slot;
+      of_slot.push_back(known);
+    }
+    alike.push_back(std::move(of_slot));
+  }
+  return alike;
+}
 
 }  // namespace lockstep::program

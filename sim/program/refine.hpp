@@ -27,4 +27,8 @@ struct Partition {
 /// (by number; empty: none; slack_links.hpp) are put into classes by what they carry, and decide nothing else.
 [[nodiscard]] Partition refine(const Program& program, const SomeLinks& slack = {});
 
+/// By communicator, for each of its slots the first one that carries the same bytes in every collective. Of a program's
+/// operations, this is all that its partition depends on.
+[[nodiscard]] Indexed<CommunicatorId, std::vector<collectives::SlotId>> alike_slots(const Program& program);
+
 }  // namespace lockstep::program

@@ -96,7 +96,8 @@ class ClusterReader {
     if (!view.exists()) return;
     std::vector<std::string> names;
     for (const auto* algorithm : collectives::collective_algorithms()) {
-      if (algorithm != &collectives::network::torus() && algorithm != &collectives::network::torus_all_to_all())
+      if (algorithm != &collectives::network::torus() && algorithm != &collectives::network::torus_all_to_all() &&
+          collectives::made_for_groups(*algorithm) == nullptr)
         names.emplace_back(algorithm->name());
     }
     for (const auto& item : view.items()) (void)item.choice(names);

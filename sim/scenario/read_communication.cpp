@@ -2,6 +2,7 @@
 #include <array>
 #include <cctype>
 
+#include "sim/collectives/algorithms.hpp"
 #include "sim/scenario/reading_private.hpp"
 
 namespace lockstep::scenario {
@@ -49,6 +50,17 @@ void read_dispatcher(const YamlView& view, const YamlView& sms, Scenario& scenar
   }
 }
 
+/// Algorithms by kind of collective.
+void read_algorithms(const YamlView& view, collectives::CollectiveRules& rules) {
+  if (!view.exists() || !view.expect_map("{all_gather: ring, ...}")) return;
+  std::vector<std::string> names;
+  for (const auto* algorithm : collectives::collective_algorithms()) names.emplace_back(algorithm->name());
+  for (const auto kind : workloads::all_collective_kinds) {
+    if (const auto wanted = view[name(kind)]; wanted.exists()) rules.algorithms[kind] = names[wanted.choice(names)];
+  }
+  view.refuse_unknown_keys();
+}
+
 }  // namespace
 
 void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenario) {
@@ -75,6 +87,7 @@ void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenari
       gathers.problem("products in " + std::string(name(precision)) + " do not read 8 bits",
                       "training.precision: fp8 or int8");
   }
+  read_algorithms(keys.optional(view, "algorithms"), scenario.collectives);
   const auto rings = keys.optional(view, "rings");
   if (rings.exists())
     scenario.collectives.units = rings.choice({"rank_order", "topology_aware"}) == 1

@@ -135,6 +135,7 @@ const std::vector<ScenarioKey>& scenario_key_table() {
       {"communication.rings", word, {"rank_order", "topology_aware"}},
       {"communication.dispatcher", word, {"nccl", "deepep", "hybridep"}},
       {"communication.dispatcher_sms", integer},
+      {"communication.algorithms", map},
       {"search", map},
       {"search.tensor", integer | list},
       {"search.context", integer | list},

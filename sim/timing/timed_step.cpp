@@ -103,7 +103,9 @@ class Timing {
     timed.step = build_step(layers_, pipeline.kinds, pipeline, options_);
     auto program = lower_with_perturbations(scenario_, preparation_, timed.step);
     const auto started = std::chrono::steady_clock::now();
-    timed.folded = timing_.fold ? fold(std::move(program)) : unfolded(std::move(program));
+    timed.folded = !timing_.fold   ? unfolded(std::move(program))
+                   : timing_.folds ? timing_.folds->fold(std::move(program))
+                                   : fold(std::move(program));
     timed.fold_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
     const auto operations = std::ssize(timed.folded.program.ops) * timed.folded.ranks.count();
     if (timing_.most_operations > 0 && operations > timing_.most_operations) {

@@ -7,7 +7,7 @@
 
 #include "sim/engine/engine.hpp"
 #include "sim/preparation/preparation.hpp"
-#include "sim/program/fold.hpp"
+#include "sim/program/known_folds.hpp"
 
 namespace lockstep::timing {
 
@@ -23,6 +23,7 @@ struct TimedStep {
 struct TimingOptions {
   engine::EngineOptions engine;
   bool fold = true;  ///< false: every rank and every microbatch is simulated; same spans, much more work
+  program::KnownFolds* folds = nullptr;  ///< of earlier steps, for who times many
   /// Most operations of all classes of ranks that are simulated; 0: no limit.
   std::int64_t most_operations = 0;
 };

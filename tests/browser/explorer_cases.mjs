@@ -92,6 +92,30 @@ const cases = {
     });
   },
 
+  // Chunks of an interleaved schedule are none of 1f1b's, and slices of a sequence come with the schedule that has them.
+  async another_schedule_keeps_what_it_takes() {
+    const file = join(folder, "interleaved.yaml");
+    writeFileSync(file, `format: 1
+model: llama-3-8b
+cluster: {node: dgx-h100, nodes: 4}
+parallel: {tensor: 2, pipeline: 4, data: 4}
+pipeline: {schedule: interleaved, chunks: 4, group: 4}
+batch: {sequences: 32, sequence_length: 4096, microbatches: 8}
+`);
+    const same = async (page, pipeline) =>
+      assert.equal(await page.ask(stepTime), json("run", file, "--set", `pipeline={${pipeline}}`).step_time_s);
+    await looking({}, file, async (page) => {
+      await answered(page, set, "schedule", "1f1b");
+      await same(page, "schedule: 1f1b");
+      await answered(page, set, "schedule", "interleaved-zb");
+      await same(page, "schedule: interleaved-zb, chunks: 4");
+      await answered(page, set, "schedule", "seq1f1b");
+      await same(page, "schedule: seq1f1b, slices: 4");
+      await answered(page, set, "schedule", "interleaved");
+      await same(page, "schedule: interleaved, chunks: 4, group: 4");
+    });
+  },
+
   async pinned_steps_stay_beside() {
     await looking({}, scenario("small.yaml"), async (page) => {
       await answered(page, press, "pin this step");

@@ -81,7 +81,8 @@ const std::vector<Documented> documented{
     {"roofline of a network", {"lockstep roofline " + nodes}},
     {"collective",
      {"lockstep collective all_reduce --cluster h100:4 --group node --bytes 1MiB --all",
-      "lockstep collective all_gather --cluster tpu-v5p:4x4x4 --group x --bytes 1MiB"}},
+      "lockstep collective all_gather --cluster tpu-v5p:4x4x4 --group x --bytes 1MiB",
+      "lockstep collective all_reduce --cluster h100 --group gpu --bytes 1MiB --algorithm designed"}},
     {"collective --trace",
      {"lockstep collective all_reduce --cluster h100:4 --group node --bytes 1MiB --trace $TMP/links.json --json "
       "$TMP/all.json >$TMP/text && cat $TMP/links.json #"}},  // its document is that file

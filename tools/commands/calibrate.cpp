@@ -15,6 +15,7 @@
 #include "tools/commands/calibrate_measurements.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/refuse.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
@@ -29,10 +30,6 @@ struct CalibrateArguments {
   int nodes = 0;
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 };
-
-[[noreturn]] void refuse(const std::string& option, const std::string& what, const std::string& expected) {
-  throw ConfigError({{{option, 0, 0}, "", what, expected}});
-}
 
 std::filesystem::path catalog() { return scenario::data_root() / "topologies" / "catalog"; }
 

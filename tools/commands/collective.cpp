@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "sim/collectives/algorithms.hpp"
+#include "sim/collectives/designed.hpp"
 #include "sim/collectives/files/read_collective.hpp"
 #include "sim/collectives/nccl_size.hpp"
 #include "sim/core/quantity_text.hpp"
@@ -13,11 +14,13 @@
 #include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/refuse.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/results/link_load_text.hpp"
+#include "tools/output/studies/designed_text.hpp"
 #include "tools/report/collective_report.hpp"
 
 namespace lockstep::commands {
@@ -26,7 +29,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct CollectiveArguments {
-  std::string kind, cluster, group, bytes = "1MiB..1GiB", algorithm, json, trace, out;
+  std::string kind, cluster, group, bytes = "1MiB..1GiB", algorithm, json, trace, out, msccl;
   bool all = false;
 };
 
@@ -37,6 +40,10 @@ struct Measurement {
   const topologies::Mesh& mesh;
   studies::CollectiveStudy study;
   [[nodiscard]] int group() const { return mesh.axis("group").size(); }
+  [[nodiscard]] Json over_bound(const studies::MeasuredCollective& row) const {
+    const auto least = bound(row.size);
+    return least ? Json(row.time / *least) : Json();
+  }
   [[nodiscard]] bool on_torus() const { return study.chosen.back().book.has_value(); }
   /// The time that no algorithm goes below.
   [[nodiscard]] std::optional<Seconds> bound(Bytes size) const {
@@ -58,25 +65,36 @@ void check_pairs(const topologies::Cluster& cluster, const topologies::Mesh& mes
   const auto most =
       groups.local == 0 ? collectives::network::most_pairs_in_all : collectives::network::most_counted_pairs;
   if ((!hashed && groups.local > 0) || pairs <= most) return;
-  refuse_option("--group",
-                "an all_to_all has " + output::with_separators(static_cast<double>(pairs)) +
-                    " pairs of members in different nodes, " +
-                    (hashed ? "each with a hashed route of its own" : "and its groups have unequal parts in them"),
-                "at most " + output::with_separators(static_cast<double>(most)) +
-                    ", or a sprayed network and groups with as many members in each node");
+  refuse("--group",
+         "an all_to_all has " + output::with_separators(static_cast<double>(pairs)) +
+             " pairs of members in different nodes, " +
+             (hashed ? "each with a hashed route of its own" : "and its groups have unequal parts in them"),
+         "at most " + output::with_separators(static_cast<double>(most)) +
+             ", or a sprayed network and groups with as many members in each node");
+}
+
+/// A collective is designed for groups and networks of limited size, which is counted before anything is made.
+void check_designed(const topologies::Cluster& cluster, const topologies::Mesh& mesh, workloads::CollectiveKind kind) {
+  if (!collectives::is_designed(kind)) {
+    refuse("--algorithm", "no " + std::string(name(kind)) + " is designed",
+           "an all_gather, a reduce_scatter or an all_reduce, or another algorithm");
+  }
+  if (const auto why = collectives::design::why_not_designed(mesh.axis("group").size(), cluster.links()))
+    refuse("--group", why->first, why->second);
 }
 
 void check_algorithm(const topologies::Cluster& cluster, const topologies::Mesh& mesh, workloads::CollectiveKind kind,
                      const std::string& wanted) {
+  if (wanted == collectives::designed_name) return check_designed(cluster, mesh, kind);
   if (wanted.empty() && kind != workloads::CollectiveKind::all_to_all)
     return;  // of the other kinds one serves any group
   if (kind == workloads::CollectiveKind::all_to_all) check_pairs(cluster, mesh);
   const auto serving = collectives::CollectiveModel(cluster, mesh).algorithms(kind, {"group"});
   if (serving.empty() && !cluster.unit_is_torus()) {
-    refuse_option("--group",
-                  std::string(name(kind)) + " on groups of " + std::to_string(mesh.axis("group").size()) +
-                      " has too many pairs of members to lay out",
-                  "smaller groups");
+    refuse("--group",
+           std::string(name(kind)) + " on groups of " + std::to_string(mesh.axis("group").size()) +
+               " has too many pairs of members to lay out",
+           "smaller groups");
   }
   if (wanted.empty()) return;
   if (std::find(serving.begin(), serving.end(), wanted) != serving.end()) return;
@@ -86,12 +104,12 @@ void check_algorithm(const topologies::Cluster& cluster, const topologies::Mesh&
   const std::int64_t pairs = std::int64_t{groups.groups} * groups.members * (groups.members - 1);
   const bool too_many = kind == workloads::CollectiveKind::all_to_all && wanted.starts_with("direct") &&
                         groups.units > 1 && pairs > collectives::network::most_pairs_in_all;
-  refuse_option("--algorithm",
-                "'" + wanted + "' cannot run " + std::string(name(kind)) +
-                    (too_many ? " on groups with " + output::with_separators(static_cast<double>(pairs)) +
-                                    " pairs of members, whose routes follow no rule on this network"
-                              : " on such groups"),
-                list);
+  refuse("--algorithm",
+         "'" + wanted + "' cannot run " + std::string(name(kind)) +
+             (too_many ? " on groups with " + output::with_separators(static_cast<double>(pairs)) +
+                             " pairs of members, whose routes follow no rule on this network"
+                       : " on such groups"),
+         list);
 }
 
 bool algorithm_is_file(const std::string& wanted) {
@@ -119,6 +137,7 @@ Json row_json(const Measurement& measurement, const studies::MeasuredCollective&
   return {{"bytes", row.size.value()},
           {"time_s", row.time.value()},
           {"bound_s", bound ? Json(bound->value()) : Json()},
+          {"over_bound", measurement.over_bound(row)},
           {"algbw_bytes_per_s", algbw.value()},
           {"busbw_bytes_per_s", (algbw * collectives::bus_factor(measurement.kind, measurement.group())).value()},
           {"algorithm", row.algorithm},
@@ -139,6 +158,8 @@ Json json_of(const Measurement& measurement, const CollectiveArguments& argument
                                             {"share_of_array", study.bound->share}}
                                      : Json()},
                {"rows", Json::array()}};
+  if (study.designed)
+    json["designed"] = output::designed_json(measurement.cluster, measurement.kind, measurement.group(), study);
   for (const auto& row : study.chosen) json["rows"].push_back(row_json(measurement, row));
   if (arguments.all || !study.others.empty()) json["others"] = Json::array();
   for (const auto& row : study.others) json["others"].push_back(row_json(measurement, row));
@@ -149,7 +170,7 @@ Json json_of(const Measurement& measurement, const CollectiveArguments& argument
 /// above the table.
 std::string table_of(const Measurement& measurement, const std::vector<studies::MeasuredCollective>& rows) {
   const bool torus = measurement.on_torus();
-  std::vector<std::string> header = {"bytes", "time", "bound", "algbw", "busbw", "closed form"};
+  std::vector<std::string> header = {"bytes", "time", "bound", "over bound", "algbw", "busbw", "closed form"};
   if (torus) header.emplace_back("book form");
   header.emplace_back("algorithm");
   if (!torus) header.emplace_back("bottleneck link");
@@ -160,6 +181,7 @@ std::string table_of(const Measurement& measurement, const std::vector<studies::
     std::vector<std::string> cells = {std::to_string(row.size.value()),
                                       format(row.time),
                                       bound ? format(*bound) : "none",
+                                      bound ? output::fixed(row.time / *bound, 2) : "none",
                                       format(algbw),
                                       format(algbw * collectives::bus_factor(measurement.kind, measurement.group())),
                                       format(row.closed_form)};
@@ -186,10 +208,12 @@ std::string text_of(const Measurement& measurement, const CollectiveArguments& a
   }
   if (study.bound) text += "bound, whatever the algorithm: " + study.bound->links + "\n";
   text += table_of(measurement, study.chosen);
-  const bool asked_for_others = arguments.all || algorithm_is_file(arguments.algorithm);
+  const bool asked_for_others = arguments.all || study.designed || algorithm_is_file(arguments.algorithm);
   if (asked_for_others && !study.others.empty())
     text += "\nevery algorithm that can serve:\n" + table_of(measurement, study.others);
   if (arguments.all && study.others.empty()) text += "\nno other algorithm can serve\n";
+  if (study.designed)
+    text += "\n" + output::why_designed(measurement.cluster, measurement.kind, measurement.group(), study) + "\n";
   if (!arguments.trace.empty()) {
     text += "\nbusiest links over the " + std::to_string(last.size.value()) + " bytes:\n" +
             output::link_load_table(measurement.cluster, last.loads, 5);
@@ -217,33 +241,29 @@ std::string trace_of(const Measurement& measurement, const std::string& file) {
   return text;
 }
 
-void time_collective(const CollectiveArguments& arguments, spdlog::logger& log) {
-  if (arguments.json != "-") output::check_file_place(arguments.json);
-  output::check_file_place(arguments.trace);
-  output::check_folder_place(arguments.out);
-  const auto kind = kind_named(arguments.kind);
-  const auto sizes = sizes_named(arguments.bytes);
-  const auto machine = machine_named(arguments.cluster);
+void time_collective(const CollectiveArguments& arguments, workloads::CollectiveKind kind,
+                     const std::vector<Bytes>& sizes, const CollectiveMachine& machine, spdlog::logger& log) {
   const auto& cluster = machine.cluster;
   const auto mesh = mesh_of_groups(cluster, arguments.group, kind);
   if (mesh.axis("group").size() < 2)
-    refuse_option("--group", "'" + arguments.group + "' is a group of one chip", "a group of at least 2");
+    refuse("--group", "'" + arguments.group + "' is a group of one chip", "a group of at least 2");
   if (sizes.back() >
       collectives::most_full_size / collectives::full_size_of(kind, Bytes(1), mesh.axis("group").size()).value()) {
-    refuse_option("--bytes",
-                  "'" + arguments.bytes + "' of each rank makes more than " + format(collectives::most_full_size),
-                  "a smaller size, or smaller groups");
+    refuse("--bytes", "'" + arguments.bytes + "' of each rank makes more than " + format(collectives::most_full_size),
+           "a smaller size, or smaller groups");
   }
   const auto from_file = algorithm_from_file(arguments.algorithm, kind);
   if (!from_file) check_algorithm(cluster, mesh, kind, arguments.algorithm);
   const Measurement measurement{
       kind, cluster, mesh,
-      studies::study_collective(cluster, mesh, machine.rules, "group", kind, sizes, arguments.algorithm,
-                                arguments.all || from_file || !arguments.out.empty(), machine.perturbations, log,
-                                from_file ? &*from_file : nullptr)};
+      studies::study_collective(
+          cluster, mesh, machine.rules, "group", kind, sizes, arguments.algorithm,
+          arguments.all || from_file || arguments.algorithm == collectives::designed_name || !arguments.out.empty(),
+          machine.perturbations, log, from_file ? &*from_file : nullptr)};
   const auto json = output::json_document(json_of(measurement, arguments));
   output::Answer answer;
   if (!arguments.trace.empty()) answer.write(arguments.trace, trace_of(measurement, arguments.trace));
+  if (!arguments.msccl.empty()) answer.write(arguments.msccl, measurement.study.designed->program);
   answer.write(arguments.json, json);
   std::string left_out;
   if (!arguments.out.empty()) {
@@ -259,10 +279,19 @@ void time_collective(const CollectiveArguments& arguments, spdlog::logger& log) 
 }
 
 void run_collective(const CollectiveArguments& arguments, spdlog::logger& log) {
+  if (arguments.json != "-") output::check_file_place(arguments.json);
+  output::check_file_place(arguments.trace);
+  output::check_file_place(arguments.msccl);
+  if (!arguments.msccl.empty() && arguments.algorithm != collectives::designed_name)
+    refuse("--msccl", "writes a designed collective, and none is asked for", "--algorithm designed");
+  output::check_folder_place(arguments.out);
+  const auto kind = kind_named(arguments.kind);
+  const auto sizes = sizes_named(arguments.bytes);
+  const auto machine = machine_named(arguments.cluster);
   try {
-    time_collective(arguments, log);
+    time_collective(arguments, kind, sizes, machine, log);
   } catch (const topologies::NoRoute& error) {
-    refuse_option("--cluster", error.what(), "perturbations with links that can be avoided");
+    throw ConfigError({{machine.where, machine.key, error.what(), "links that can be avoided"}});
   }
 }
 
@@ -291,8 +320,10 @@ void add_collective(CommandLine& line, spdlog::logger& log) {
       .shows_default();
   command.option(
       "--algorithm", arguments->algorithm,
-      "use this algorithm instead of the cheapest, or one from a file: MSCCL's .xml, or .yaml of steps; checked, and "
-      "timed beside all that can serve");
+      "use this algorithm instead of the cheapest, or `designed`, trees made for these very links, or one from a file: "
+      "MSCCL's .xml, or .yaml of steps; the last two are checked, and timed beside all that can serve");
+  command.option("--msccl", arguments->msccl,
+                 "write the designed collective of the largest size to a file, as MSCCL's XML");
   command.flag("--all", arguments->all, "also time every other algorithm that can serve");
   command.option("--json", arguments->json, "write the table as JSON to a file, or to stdout with -");
   command.option("--out", arguments->out,

@@ -5,6 +5,7 @@
 #include "sim/core/quantity_text.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/simulate.hpp"
+#include "tools/commands/refuse.hpp"
 
 namespace lockstep::commands {
 namespace {
@@ -13,11 +14,10 @@ constexpr Bytes most_bytes(1'000'000'000'000'000);  // doublings and sums stay f
 
 Bytes size_named(const std::string& text) {
   const auto parsed = parse_bytes(text);
-  if (const auto* error = std::get_if<QuantityError>(&parsed)) refuse_option("--bytes", error->what, error->expected);
+  if (const auto* error = std::get_if<QuantityError>(&parsed)) refuse("--bytes", error->what, error->expected);
   const auto size = std::get<Bytes>(parsed);
   if (size < Bytes(1) || size > most_bytes) {
-    refuse_option("--bytes", "'" + text + "' is " + (size < Bytes(1) ? "zero" : "too large"),
-                  "a size from 1 B to 1 PB");
+    refuse("--bytes", "'" + text + "' is " + (size < Bytes(1) ? "zero" : "too large"), "a size from 1 B to 1 PB");
   }
   return size;
 }
@@ -41,10 +41,10 @@ std::vector<std::string> innermost(const topologies::Cluster& cluster, int count
   for (auto axis = cluster.axes().rbegin(); axis != cluster.axes().rend() && left > 1; ++axis) {
     const int taken = left % axis->size == 0 ? axis->size : axis->size % left == 0 ? left : 0;
     if (taken == 0) {
-      refuse_option("--group",
-                    "groups of " + std::to_string(count) + " do not lie evenly on the " + std::to_string(axis->size) +
-                        " positions of " + axis->name,
-                    "a number that fills whole axes from the innermost on, or divides the next");
+      refuse("--group",
+             "groups of " + std::to_string(count) + " do not lie evenly on the " + std::to_string(axis->size) +
+                 " positions of " + axis->name,
+             "a number that fills whole axes from the innermost on, or divides the next");
     }
     parts.push_back(axis->name + "/" + std::to_string(taken));
     left /= taken;
@@ -59,10 +59,6 @@ std::variant<std::vector<topologies::MeshAxis>, topologies::PlacementError> plac
 
 }  // namespace
 
-void refuse_option(const std::string& option, const std::string& what, const std::string& expected) {
-  throw ConfigError({{{option, 0, 0}, "", what, expected}});
-}
-
 workloads::CollectiveKind kind_named(const std::string& word) {
   std::vector<std::string> names;
   for (const auto kind : workloads::all_collective_kinds) {
@@ -72,7 +68,7 @@ workloads::CollectiveKind kind_named(const std::string& word) {
   std::string list;
   for (const auto& known : names) list += (list.empty() ? "" : ", ") + known;
   const auto hint = did_you_mean(word, names);
-  refuse_option("KIND", "'" + word + "' is not a collective", "one of " + list + (hint.empty() ? "" : "; " + hint));
+  refuse("KIND", "'" + word + "' is not a collective", "one of " + list + (hint.empty() ? "" : "; " + hint));
 }
 
 std::vector<Bytes> sizes_named(const std::string& text) {
@@ -80,7 +76,7 @@ std::vector<Bytes> sizes_named(const std::string& text) {
   if (dots == std::string::npos) return {size_named(text)};
   const auto first = size_named(text.substr(0, dots));
   const auto last = size_named(text.substr(dots + 2));
-  if (last < first) refuse_option("--bytes", "'" + text + "' ends before it starts", "a range such as 1MiB..1GiB");
+  if (last < first) refuse("--bytes", "'" + text + "' ends before it starts", "a range such as 1MiB..1GiB");
   std::vector<Bytes> sizes;
   for (auto size = first; size < last; size = size * 2) sizes.push_back(size);
   sizes.push_back(last);
@@ -90,12 +86,13 @@ std::vector<Bytes> sizes_named(const std::string& text) {
 CollectiveMachine machine_named(const std::string& text) {
   if (text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json")) {
     const auto scenario = scenario::load_scenario(text);
-    return {preparation::cluster_of(scenario), scenario.collectives, scenario.perturbations};
+    const std::string key = scenario.perturbations.empty() ? "cluster" : "perturbations";
+    return {preparation::cluster_of(scenario), scenario.collectives, scenario.perturbations, scenario.where(key), key};
   }
   Problems problems;
   auto spec = scenario::parse_cluster(text, {"--cluster", 0, 0}, "", problems);
   problems.throw_if_any();
-  return {build_cluster(spec), {}, {}};
+  return {build_cluster(spec), {}, {}, {"--cluster", 0, 0}, ""};
 }
 
 topologies::Mesh mesh_of_groups(const topologies::Cluster& cluster, const std::string& text,
@@ -110,10 +107,10 @@ topologies::Mesh mesh_of_groups(const topologies::Cluster& cluster, const std::s
     const auto count = text.size() > 7 ? 0 : std::stoi(text);
     if (count < 2 || cluster.devices() % count != 0) {
       const bool larger = count > cluster.devices() || text.size() > 7;
-      refuse_option("--group",
-                    "groups of " + text + (larger ? " are larger than the cluster of " : " do not make up ") +
-                        std::to_string(cluster.devices()) + " chips",
-                    "a number of ranks, at least 2, that divides them");
+      refuse("--group",
+             "groups of " + text + (larger ? " are larger than the cluster of " : " do not make up ") +
+                 std::to_string(cluster.devices()) + " chips",
+             "a number of ranks, at least 2, that divides them");
     }
     if (cluster.axes().front().kind == topologies::PhysicalAxis::Kind::torus) {
       int tried = 0;
@@ -130,7 +127,7 @@ topologies::Mesh mesh_of_groups(const topologies::Cluster& cluster, const std::s
     }
   }
   if (const auto* error = std::get_if<topologies::PlacementError>(&placed))
-    refuse_option("--group", error->what, error->expected);
+    refuse("--group", error->what, error->expected);
   return {cluster, std::get<0>(std::move(placed)), why};
 }
 

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "sim/collectives/collective_model.hpp"
+#include "sim/core/errors.hpp"
 #include "sim/program/perturb.hpp"
 #include "topologies/fabrics/fabric.hpp"
 #include "topologies/placement/mesh.hpp"
 
 namespace lockstep::commands {
 
-[[noreturn]] void refuse_option(const std::string& option, const std::string& what, const std::string& expected);
 [[nodiscard]] workloads::CollectiveKind kind_named(const std::string& word);
 /// "1MiB..1GiB": both ends and every doubling between them; or one size.
 [[nodiscard]] std::vector<Bytes> sizes_named(const std::string& text);
@@ -19,6 +19,8 @@ struct CollectiveMachine {
   topologies::Cluster cluster;
   collectives::CollectiveRules rules;
   std::vector<program::Perturbation> perturbations;
+  Location where;   ///< of what leaves no way between members
+  std::string key;  ///< the same
 };
 /// Shorthand, a catalog name, or a scenario file that says all three.
 [[nodiscard]] CollectiveMachine machine_named(const std::string& text);

@@ -14,6 +14,7 @@
 #include "tools/output/results/result_json.hpp"
 #include "tools/output/results/scenario_comparison.hpp"
 #include "tools/report/compare_report.hpp"
+#include "tools/report/timeline_data.hpp"
 
 namespace lockstep::commands {
 namespace {
@@ -68,7 +69,7 @@ void run_compare(const CompareArguments& arguments, spdlog::logger& log) {
     const auto answer = studies::in_child([&] {
       const auto simulation = simulate(scenarios[i], options, log);
       return result_json(scenarios[i], simulation, output::WallTimes::hidden) + '\0' +
-             (arguments.out.empty() ? "" : report::packed_timeline(name, simulation));
+             (arguments.out.empty() ? "" : report::packed_timeline(name, simulation, 1));
     });
     const auto end = answer.find('\0');  // of the JSON, which has none
     compared.push_back(output::read_compared(name, std::move(inputs[i]), answer.substr(0, end)));

@@ -1,3 +1,5 @@
+#include <malloc.h>
+
 #include <filesystem>
 #include <memory>
 
@@ -19,6 +21,14 @@ struct ExploreArguments : ScenarioArguments {
   int port = 0;
 };
 
+/// Each answer takes as much memory as the one before. Giving it back in between would cost more than the answer.
+void keep_memory_between_answers() {
+  constexpr int mapped_apart_from = 32 << 20, given_back_from = 1 << 30;  // bytes; the first is glibc's largest
+  ::mallopt(M_ARENA_MAX, 1);
+  ::mallopt(M_MMAP_THRESHOLD, mapped_apart_from);
+  ::mallopt(M_TRIM_THRESHOLD, given_back_from);
+}
+
 void explore(const ExploreArguments& arguments, spdlog::logger& log) {
   GivenScenario given(arguments);
   const auto plan_line = split_by_fastest_plan(given, log);
@@ -33,6 +43,7 @@ void explore(const ExploreArguments& arguments, spdlog::logger& log) {
   auto root = given.document(problems);
   move_files(root, scenario, given, "");
   problems.throw_if_any();
+  keep_memory_between_answers();
   explore::Explorer explorer({scenario.name, lines_of(root), "/", given.arguments()}, log);
   const explore::Site site{*page, explore::new_token(), [&](const std::string& question) {
                              const auto request = explore::Json::parse(question, nullptr, false);

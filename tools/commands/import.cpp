@@ -8,6 +8,7 @@
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/import_recipe.hpp"
+#include "tools/commands/refuse.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/import_report.hpp"
@@ -24,10 +25,6 @@ struct ImportArguments {
   std::string what, file, out, json, chip, nic;
   RecipeArguments recipe;
 };
-
-[[noreturn]] void refuse(const std::string& where, const std::string& what, const std::string& expected) {
-  throw ConfigError({{{where, 0, 0}, "", what, expected}});
-}
 
 /// `yaml` is the file of --out, where there is one.
 void deliver(const ImportArguments& arguments, const std::string& yaml, const std::string& text,

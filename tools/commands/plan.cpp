@@ -5,13 +5,13 @@
 #include "sim/core/yaml_text.hpp"
 #include "sim/simulate.hpp"
 #include "sim/studies/planning/memory_front.hpp"
-#include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/interrupt.hpp"
 #include "tools/commands/moved_files.hpp"
 #include "tools/commands/plan_arguments_private.hpp"
+#include "tools/commands/refuse.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/exit_code.hpp"
@@ -86,13 +86,10 @@ std::string what_would_fit(const planning::PlanSpace& space, planning::SearchOpt
 }
 
 void refuse_what_asks_for_nothing(const PlanArguments& arguments) {
-  if (arguments.days > 0 && arguments.tokens <= 0)
-    refuse_option("--days", "a deadline without an amount of work", "--tokens");
-  if (arguments.price > 0 && arguments.tokens <= 0)
-    refuse_option("--price", "a price without an amount of work", "--tokens");
+  if (arguments.days > 0 && arguments.tokens <= 0) refuse("--days", "a deadline without an amount of work", "--tokens");
+  if (arguments.price > 0 && arguments.tokens <= 0) refuse("--price", "a price without an amount of work", "--tokens");
   if (!arguments.write.empty() && (!arguments.chips.empty() || arguments.days > 0))
-    refuse_option("--write", "a table of several clusters is not a scenario",
-                  "one number of chips, the scenario's own");
+    refuse("--write", "a table of several clusters is not a scenario", "one number of chips, the scenario's own");
 }
 
 /// plan.json, best.yaml and report.html; gives back what to tell the user about them.

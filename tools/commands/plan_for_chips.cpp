@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "sim/core/quantity_text.hpp"
-#include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/plan_arguments_private.hpp"
+#include "tools/commands/refuse.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/exit_code.hpp"
@@ -74,7 +74,7 @@ Range range_of(const std::string& text) {
   long long least = 0, most = 0;
   if (std::sscanf(text.c_str(), "%lld..%lld%c", &least, &most, &rest) != 2 || least < 1 || most < least ||
       most > 1'000'000) {
-    refuse_option("--chips", "'" + text + "' is not a range", "two numbers such as 64..1024");
+    refuse("--chips", "'" + text + "' is not a range", "two numbers such as 64..1024");
   }
   range.least = least;
   range.most = most;

@@ -10,6 +10,7 @@
 #include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/refuse.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/files/new_file.hpp"
@@ -51,51 +52,51 @@ void give(const ReplayArguments& arguments, const std::string& text, const std::
 void refuse_other_splits(const ReplayArguments& arguments) {
   const std::string expected = "--data, or --scenario and a plan of that scenario";
   if (arguments.tensor)
-    refuse_option("--tensor", "every product would have another shape, whose time nobody recorded", expected);
+    refuse("--tensor", "every product would have another shape, whose time nobody recorded", expected);
   if (arguments.context)
-    refuse_option("--context", "attention would see other pieces of a sequence, whose time nobody recorded", expected);
+    refuse("--context", "attention would see other pieces of a sequence, whose time nobody recorded", expected);
   if (arguments.pipeline)
-    refuse_option("--pipeline", "ranks would hold other layers and pass in another order, which nobody recorded",
-                  expected);
+    refuse("--pipeline", "ranks would hold other layers and pass in another order, which nobody recorded", expected);
 }
 
 /// Options that the rest of the command line leaves without effect.
 void refuse_idle_options(const ReplayArguments& arguments) {
   refuse_other_splits(arguments);
   if (arguments.scenario.empty() && !arguments.said.empty())
-    refuse_option("--set", "there is no scenario to write", "--scenario");
+    refuse("--set", "there is no scenario to write", "--scenario");
   if (!arguments.scenario.empty() && arguments.cluster.empty())
-    refuse_option("--scenario", "the machine of the job is not known", "--cluster, such as dgx-h100:4");
+    refuse("--scenario", "the machine of the job is not known", "--cluster, such as dgx-h100:4");
   if (!arguments.against.empty() && !arguments.cluster.empty())
-    refuse_option("--cluster", "the scenario of --against has its own", "no --cluster");
+    refuse("--cluster", "the scenario of --against has its own", "no --cluster");
   const std::string instead = !arguments.scenario.empty()  ? "--scenario"
                               : !arguments.against.empty() ? "--against"
                                                            : "";
   if (instead.empty()) {
     if (arguments.data && arguments.cluster.empty())
-      refuse_option("--data", "collectives of another size take what a network makes of them",
-                    "--cluster, such as dgx-h100:4");
+      refuse("--data", "collectives of another size take what a network makes of them",
+             "--cluster, such as dgx-h100:4");
     return;
   }
-  const auto refuse = [&](bool given, const std::string& option, const std::string& what, const std::string& expected) {
-    if (given) refuse_option(option, what, expected);
+  const auto refuse_if = [&](bool given, const std::string& option, const std::string& what,
+                             const std::string& expected) {
+    if (given) refuse(option, what, expected);
   };
   const bool writes = instead == "--scenario";
-  refuse(!arguments.out.empty(), "--out", "its page shows a replay", "neither --against nor --scenario");
-  refuse(arguments.data.has_value(), "--data", instead + " takes the job as it was recorded",
-         writes ? "--set parallel.data=" + std::to_string(arguments.data.value_or(1)) : "a scenario of that size");
-  refuse(arguments.clock.has_value(), "--clock", instead + " takes the kernels as they were recorded",
-         "a replay, without " + instead);
-  refuse(!arguments.longest_pause.empty(), "--longest-pause", instead + " has no pauses",
-         "a replay, without " + instead);
+  refuse_if(!arguments.out.empty(), "--out", "its page shows a replay", "neither --against nor --scenario");
+  refuse_if(arguments.data.has_value(), "--data", instead + " takes the job as it was recorded",
+            writes ? "--set parallel.data=" + std::to_string(arguments.data.value_or(1)) : "a scenario of that size");
+  refuse_if(arguments.clock.has_value(), "--clock", instead + " takes the kernels as they were recorded",
+            "a replay, without " + instead);
+  refuse_if(!arguments.longest_pause.empty(), "--longest-pause", instead + " has no pauses",
+            "a replay, without " + instead);
 }
 
 /// Options that this job leaves without effect.
 void refuse_idle_options(const ReplayArguments& arguments, const workloads::RecordedJob& job) {
   if (arguments.clock && !job.kernels)
-    refuse_option("--clock", "the trace (" + job.format + ") has no kernels", "a trace of the device's work");
+    refuse("--clock", "the trace (" + job.format + ") has no kernels", "a trace of the device's work");
   if (!arguments.longest_pause.empty() && !job.dated)
-    refuse_option("--longest-pause", "the trace (" + job.format + ") has no dates, so no pauses", "Kineto");
+    refuse("--longest-pause", "the trace (" + job.format + ") has no dates, so no pauses", "Kineto");
 }
 
 void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
@@ -135,15 +136,14 @@ void replay_traces(const ReplayArguments& arguments, spdlog::logger& log) {
   options.keep_spans = !arguments.out.empty();
   if (!arguments.longest_pause.empty()) {
     const auto time = parse_seconds(arguments.longest_pause);
-    if (const auto* error = std::get_if<QuantityError>(&time))
-      refuse_option("--longest-pause", error->what, error->expected);
+    if (const auto* error = std::get_if<QuantityError>(&time)) refuse("--longest-pause", error->what, error->expected);
     options.longest_pause = std::get<Seconds>(time);
   }
   std::optional<CollectiveMachine> machine;
   if (!arguments.cluster.empty()) {
     machine.emplace(machine_named(arguments.cluster));
     if (!machine->perturbations.empty())
-      refuse_option("--cluster", "its scenario has perturbations, which a replay does not take", "a scenario without");
+      refuse("--cluster", "its scenario has perturbations, which a replay does not take", "a scenario without");
     options.cluster = &machine->cluster;
     options.rules = machine->rules;
   }

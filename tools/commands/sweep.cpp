@@ -7,6 +7,7 @@
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
+#include "tools/commands/refuse.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/svg.hpp"
 #include "tools/output/elements/table.hpp"
@@ -33,10 +34,6 @@ struct MergeArguments {
   std::string into;
   std::vector<std::string> from;
 };
-
-[[noreturn]] void refuse(const std::string& place, const std::string& what, const std::string& expected) {
-  throw ConfigError({{{place, 0, 0}, "", what, expected}});
-}
 
 /// "2/8" into the options.
 void read_shard(const std::string& text, sweep::SweepOptions& options) {

@@ -7,11 +7,11 @@
 
 #include "sim/studies/calibration/validate_products.hpp"
 #include "sim/studies/validation/error_band.hpp"
-#include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/measured_tables.hpp"
+#include "tools/commands/refuse.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/svg.hpp"
 #include "tools/output/files/file.hpp"
@@ -124,10 +124,9 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   problems.throw_if_any();
   if (!arguments.scenarios.empty()) return write_scenarios(tables, arguments.scenarios);
   if (arguments.model_of_time != "calibrated") {
-    if (arguments.leave_one_out)
-      refuse_option("--leave-one-out", "there is nothing to fit", "--model-of-time calibrated");
-    if (arguments.own_steps > 0) refuse_option("--own-steps", "there is nothing to fit", "--model-of-time calibrated");
-    if (arguments.ablation) refuse_option("--ablation", "there are no effects", "--model-of-time calibrated");
+    if (arguments.leave_one_out) refuse("--leave-one-out", "there is nothing to fit", "--model-of-time calibrated");
+    if (arguments.own_steps > 0) refuse("--own-steps", "there is nothing to fit", "--model-of-time calibrated");
+    if (arguments.ablation) refuse("--ablation", "there are no effects", "--model-of-time calibrated");
   }
   validation::ValidateOptions options{arguments.model_of_time, arguments.jobs, engine::engine_named(arguments.engine),
                                       progress_line()};

@@ -178,6 +178,30 @@ void add_cluster(const Json& changes, const scenario::Scenario& scenario, const 
     overrides.push_back({"cluster.fabric", in_one_line(changes["fabric"].get<std::string>())});
 }
 
+/// Another schedule keeps those of the pipeline's keys that it takes.
+void add_schedule(const Json& changes, const YamlView& root, std::vector<scenario::KeyOverride>& overrides) {
+  constexpr const char* usual_slices = "4";
+  if (!changes.contains("schedule")) return;
+  const auto name = changes["schedule"].get<std::string>();
+  const auto& schedule = *workloads::find_schedule(name);
+  const auto given = root["pipeline"];
+  const std::map<std::string, bool> taken{{"schedule", false},
+                                          {"placement", false},
+                                          {"chunks", schedule.takes_chunks()},
+                                          {"group", schedule.takes_group},
+                                          {"slices", schedule.takes_slices},
+                                          {"slice_lengths", schedule.takes_slices && !schedule.shares_attention},
+                                          {"memory_limit", schedule.chooses_by_time}};
+  std::string text = "{schedule: " + in_one_line(name);
+  for (const auto& key : given.is_map() ? given.keys() : std::vector<std::string>()) {
+    const auto rule = taken.find(key);
+    if (rule == taken.end() || rule->second) text += ", " + key + ": " + in_one_line(given[key]);
+  }
+  if (schedule.takes_slices && !(given.is_map() && given["slices"].exists()))
+    text += std::string(", slices: ") + usual_slices;
+  overrides.push_back({"pipeline", text + "}"});
+}
+
 void add_degrees(const Json& changes, const scenario::Scenario& scenario, const Degrees& degrees,
                  std::vector<scenario::KeyOverride>& overrides) {
   const auto chips = chips_of(changes, scenario);
@@ -255,7 +279,6 @@ std::vector<scenario::KeyOverride> overrides_of(const Json& changes, const scena
                                                         {"sequences", "batch.sequences"},
                                                         {"sequence_length", "batch.sequence_length"},
                                                         {"microbatches", "batch.microbatches"},
-                                                        {"schedule", "pipeline.schedule"},
                                                         {"recompute", "training.recompute"},
                                                         {"precision", "training.precision"},
                                                         {"model_of_time", "model_of_time"}};
@@ -268,6 +291,7 @@ std::vector<scenario::KeyOverride> overrides_of(const Json& changes, const scena
                                                           : std::to_string(value.get<std::int64_t>())});
   }
   add_cluster(changes, scenario, root, overrides);
+  add_schedule(changes, root, overrides);
   add_degrees(changes, scenario, degrees, overrides);
   return overrides;
 }

@@ -7,9 +7,7 @@
 #include "sim/core/yaml_text.hpp"
 #include "sim/studies/isolated.hpp"
 #include "sim/studies/planning/plan_search.hpp"
-#include "tools/explore/controls.hpp"
 #include "tools/output/elements/shell_word.hpp"
-#include "tools/report/explore_report.hpp"
 
 namespace lockstep::explore {
 namespace {
@@ -79,17 +77,13 @@ Explorer::Step Explorer::simulated(const Json& part) {
   const auto text = text_of(part);
   const auto& changes = part["changes"];
   Problems problems;
-  const auto read = [&](const std::vector<scenario::KeyOverride>& overrides) {
-    auto root = YamlView::from_text(text, "scenario", problems);
-    return scenario_of_document(root, overrides, start_.name, start_.folder, problems, parts_);
-  };
   const auto root = YamlView::from_text(text, "scenario", problems);
   std::vector<scenario::KeyOverride> overrides;
   if (!changes.empty()) {
-    const auto base = read({});
-    overrides = overrides_of(changes, base, degrees_of(preparation::prepare(base, machines_)), root);
+    const auto& base = base_of(text);
+    overrides = overrides_of(changes, base.scenario, base.degrees, root);
   }
-  auto scenario = read(overrides);
+  auto scenario = read(text, overrides);
   auto changed = root;
   for (const auto& key : overrides) changed = changed.with_override(key.path, key.value);
 
@@ -111,10 +105,26 @@ Explorer::Step Explorer::simulated(const Json& part) {
           std::move(simulation),
           std::move(controls),
           document_text(changed),
-          own_text ? "lockstep run -" : command_text(start_.arguments, overrides)};
+          own_text ? "lockstep run -" : command_text(start_.arguments, overrides),
+          {}};
 }
 
-std::shared_ptr<const Explorer::Step> Explorer::step_of(const Json& part) {
+scenario::Scenario Explorer::read(const std::string& text, const std::vector<scenario::KeyOverride>& overrides) {
+  Problems problems;
+  auto root = YamlView::from_text(text, "scenario", problems);
+  return scenario_of_document(root, overrides, start_.name, start_.folder, problems, parts_);
+}
+
+const Explorer::Base& Explorer::base_of(const std::string& text) {
+  if (!base_ || base_->text != text) {
+    auto scenario = read(text, {});
+    auto degrees = degrees_of(preparation::prepare(scenario, machines_));
+    base_ = Base{text, std::move(scenario), std::move(degrees)};
+  }
+  return *base_;
+}
+
+std::shared_ptr<Explorer::Step> Explorer::step_of(const Json& part) {
   auto key = part.dump();
   const auto known = std::find_if(steps_.begin(), steps_.end(), [&](const auto& step) { return step->key == key; });
   if (known != steps_.end()) return *known;
@@ -157,6 +167,13 @@ std::string Explorer::text_of(const Json& part) const {
   return part["text"].is_string() ? part["text"].get<std::string>() : start_.text;
 }
 
+std::string Explorer::document_of(const Step& step, const Json& pinned) {
+  if (!pinned.is_object()) return report::explored_step({step.scenario, step.simulation});
+  const auto before = step_of(part_of(pinned));
+  if (!before->pinned) before->pinned = report::beside_another("pinned", {before->scenario, before->simulation});
+  return report::explored_pair(*before->pinned, report::beside_another("now", {step.scenario, step.simulation}));
+}
+
 Json Explorer::answer(const Json& request) {
   const auto begin = std::chrono::steady_clock::now();
   if (!is_part(request) || (request.contains("pinned") && !request["pinned"].is_null() && !is_part(request["pinned"])))
@@ -170,13 +187,7 @@ Json Explorer::answer(const Json& request) {
     const auto step = step_of(part);
     if (request.value("plan", Json()) == true) return fastest_plan(step->text);
     Json answer{{"controls", step->controls}, {"text", step->text}, {"command", step->command}};
-    if (request.contains("pinned") && request["pinned"].is_object()) {
-      const auto before = step_of(part_of(request["pinned"]));
-      answer["document"] =
-          report::explored_pair({before->scenario, before->simulation}, {step->scenario, step->simulation});
-    } else {
-      answer["document"] = report::explored_step({step->scenario, step->simulation});
-    }
+    answer["document"] = document_of(*step, request.value("pinned", Json()));
     answer["wall_s"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return answer;
   } catch (const ConfigError& error) {

@@ -9,6 +9,8 @@
 #include "sim/preparation/known_machines.hpp"
 #include "sim/scenario/scenario_of_document.hpp"
 #include "sim/simulate.hpp"
+#include "tools/explore/controls.hpp"
+#include "tools/report/explore_report.hpp"
 
 namespace spdlog {
 class logger;
@@ -46,19 +48,31 @@ class Explorer {
     Simulation simulation;
     Json controls;
     std::string text, command;
+    std::optional<report::StepBesideAnother> pinned;  ///< once it was shown as the pinned one
+  };
+
+  /// A text without changes, which says what changes mean.
+  struct Base {
+    std::string text;
+    scenario::Scenario scenario;
+    Degrees degrees;
   };
 
   /// A scenario's text split as the fastest plan does that a short search finds: {"plan": text}, or problems.
   [[nodiscard]] Json fastest_plan(const std::string& text);
   [[nodiscard]] std::string text_of(const Json& part) const;
-  [[nodiscard]] std::shared_ptr<const Step> step_of(const Json& part);
+  [[nodiscard]] scenario::Scenario read(const std::string& text, const std::vector<scenario::KeyOverride>& overrides);
+  [[nodiscard]] const Base& base_of(const std::string& text);
+  [[nodiscard]] std::shared_ptr<Step> step_of(const Json& part);
+  [[nodiscard]] std::string document_of(const Step& step, const Json& pinned);
   [[nodiscard]] Step simulated(const Json& part);
 
   StartingPoint start_;
   spdlog::logger& log_;
   preparation::KnownMachines machines_;
   scenario::LastParts parts_;
-  std::deque<std::shared_ptr<const Step>> steps_;  ///< those asked for last
+  std::optional<Base> base_;                 ///< the one used last
+  std::deque<std::shared_ptr<Step>> steps_;  ///< those asked for last
 };
 
 }  // namespace lockstep::explore

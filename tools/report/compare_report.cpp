@@ -115,12 +115,6 @@ Json differences(const std::vector<output::ComparedScenario>& scenarios) {
 
 }  // namespace
 
-std::string packed_timeline(const std::string& name, const Simulation& simulation) {
-  ReportData data;
-  const auto timeline = timeline_data(name, simulation, data, 1);
-  return data.packed(timeline);
-}
-
 ReportPage comparison_page(const std::vector<output::ComparedScenario>& scenarios,
                            const std::vector<std::string>& timelines) {
   std::string names;

@@ -11,11 +11,8 @@ namespace lockstep::report {
 [[nodiscard]] ReportPage comparison_page(const std::vector<output::ComparedScenario>& scenarios,
                                          const std::vector<std::string>& timelines);
 
-/// `timelines`: one for each scenario, as packed_timeline() gives it.
+/// `timelines`: one for each scenario, as packed_timeline() gives it (timeline_data.hpp).
 [[nodiscard]] std::optional<std::string> compare_report(const std::vector<output::ComparedScenario>& scenarios,
                                                         const std::vector<std::string>& timelines);
-
-/// A simulation's timeline by itself, for another process to put on a page.
-[[nodiscard]] std::string packed_timeline(const std::string& name, const Simulation& simulation);
 
 }  // namespace lockstep::report

@@ -11,12 +11,13 @@ namespace lockstep::report {
 namespace {
 
 constexpr int gzip_window = 15 + 16;  // zlib's largest window, with gzip's header
-constexpr int level = 6;
+constexpr int level_of_files = 6, level_of_answers = 1;
 
 }  // namespace
 
-std::string gzipped(std::string_view content) {
+std::string gzipped(std::string_view content, PackedFor what) {
   z_stream stream{};
+  const int level = what == PackedFor::keeping ? level_of_files : level_of_answers;
   if (deflateInit2(&stream, level, Z_DEFLATED, gzip_window, 8, Z_DEFAULT_STRATEGY) != Z_OK)
     throw InternalError("deflate does not start");
   std::string out(deflateBound(&stream, static_cast<uLong>(content.size())), '\0');

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "sim/simulate.hpp"
+#include "tools/output/results/scenario_comparison.hpp"
 
 namespace lockstep::report {
 
@@ -11,8 +12,15 @@ struct ExploredStep {
   const Simulation& simulation;
 };
 
+/// A step's part of a page that shows two.
+struct StepBesideAnother {
+  output::ComparedScenario figures;
+  std::string timeline;  ///< packed
+};
+
 [[nodiscard]] std::string explored_step(const ExploredStep& step);
-/// The step beside one that was pinned.
-[[nodiscard]] std::string explored_pair(const ExploredStep& pinned, const ExploredStep& now);
+/// `name`: what the page calls the step.
+[[nodiscard]] StepBesideAnother beside_another(const std::string& name, const ExploredStep& step);
+[[nodiscard]] std::string explored_pair(const StepBesideAnother& pinned, const StepBesideAnother& now);
 
 }  // namespace lockstep::report

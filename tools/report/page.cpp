@@ -35,7 +35,7 @@ ReportPage::ReportPage(std::string title, std::string subtitle)
 
 void ReportPage::add(ReportData::Json panel) { document_["panels"].push_back(std::move(panel)); }
 
-std::string ReportPage::packed() const { return base64(gzipped(data_.packed(document_))); }
+std::string ReportPage::packed(PackedFor what) const { return base64(gzipped(data_.packed(document_), what)); }
 
 std::optional<std::string> ReportPage::html() const {
   return filled({&lockstep_report_page[0], &lockstep_report_page_end[0]}, packed());

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tools/output/files/new_file.hpp"
+#include "tools/report/encoding.hpp"
 #include "tools/report/report_data.hpp"
 
 namespace lockstep::report {
@@ -18,7 +19,7 @@ class ReportPage {
   ReportData& data() { return data_; }
 
   /// The panels and their columns, as the page holds them: base64 of gzip.
-  [[nodiscard]] std::string packed() const;
+  [[nodiscard]] std::string packed(PackedFor what = PackedFor::keeping) const;
 
   /// The page, or nothing where the program was built without it. Equal content gives equal bytes.
   [[nodiscard]] std::optional<std::string> html() const;

@@ -219,7 +219,7 @@ std::optional<std::string> plan_report(const planning::PlanSpace& space, const p
   if (best != nullptr) {
     page.add({{"panel", "timeline"},
               {"title", "Timeline of the best plan"},
-              {"runs", {timeline_data(base.name, *best, page.data())}}});
+              {"runs", {page.data().nested(packed_timeline(base.name, *best))}}});
   }
   if (!result.best.empty()) {
     page.add(plans_panel(space, result));

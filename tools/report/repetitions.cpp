@@ -27,8 +27,8 @@ class Earlier {
 
   /// The most recent place with the same hash, not yet compared number by number; from now on this one.
   std::size_t exchange(std::size_t at) {
-    if (at > 0)
-      hash_ = (hash_ - mixed(numbers_[at - 1]) * power(shortest - 1)) * factor + mixed(numbers_[at + shortest - 1]);
+    constexpr auto oldest = power(shortest - 1);
+    if (at > 0) hash_ = (hash_ - mixed(numbers_[at - 1]) * oldest) * factor + mixed(numbers_[at + shortest - 1]);
     return std::exchange(places_[(hash_ ^ hash_ >> 32) & (places_.size() - 1)], at);
   }
 

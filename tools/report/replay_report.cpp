@@ -73,23 +73,24 @@ class LaneWriting {
   void add(const workloads::RecordedRank& recorded, const replay::ReplayedSpan& span,
            const std::map<replay::WorkId, Number>& numbers) {
     const auto& event = recorded.events[span.event];
-    TimelineOp op;
-    op.name = job_.names[event.name];
-    op.kind = "compute";
-    op.pass = event.kind == workloads::RecordedEvent::Kind::copy ? "copy" : "kernel";
+    TimelineWork work;
+    work.name = job_.names[event.name];
+    work.kind = "compute";
+    work.pass = event.kind == workloads::RecordedEvent::Kind::copy ? "copy" : "kernel";
     if (span.collective >= 0) {
       const auto& row = replay_.collectives[position_of(span.collective)];
-      op.kind = row.kind;
-      op.axes = row.group.empty() ? "communication" : row.group;
-      op.bytes = row.bytes.value_or(Bytes(0)).value();
-      op.algorithm = row.algorithm;
+      work.kind = row.kind;
+      work.axes = row.group.empty() ? "communication" : row.group;
+      work.bytes = row.bytes.value_or(Bytes(0)).value();
+      work.algorithm = row.algorithm;
     }
-    op.detail = "recorded " + format(span.recorded.end - span.recorded.start) + ", replayed " +
-                format(span.simulated.end - span.simulated.start);
+    work.detail = "recorded " + format(span.recorded.end - span.recorded.start) + ", replayed " +
+                  format(span.simulated.end - span.simulated.start);
+    TimelineOp op;
     for (const auto before : span.after) {
       if (const auto known = numbers.find(before); known != numbers.end()) op.before.push_back(known->second);
     }
-    writer_.add(op);
+    writer_.add(work, op);
   }
 
   Json lane(const std::string& name, bool computes, bool as_recorded, std::vector<const replay::ReplayedSpan*> list,

@@ -1,5 +1,7 @@
 #include "tools/report/run_report.hpp"
 
+#include <future>
+
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/results/chip_kinds.hpp"
@@ -85,22 +87,23 @@ std::string subtitle(const scenario::Scenario& scenario, const Simulation& simul
 
 ReportPage step_page(const scenario::Scenario& scenario, const Simulation& simulation,
                      std::span<const sensitivity::FasterPart> faster) {
+  auto timeline = std::async(std::launch::async, [&] { return packed_timeline(scenario.name, simulation); });
   ReportPage page(scenario.name, subtitle(scenario, simulation));
   page.add(headline(scenario, simulation));
-  page.add({{"panel", "timeline"},
-            {"title", "Timeline"},
-            {"runs", {timeline_data(scenario.name, simulation, page.data())}}});
-  page.add(breakdown_panel(simulation));
-  if (!simulation.metrics.communication.empty()) page.add(communication_panel(simulation));
-  if (simulation.metrics.stages.size() > 1) page.add(bubbles_panel(scenario, simulation));
-  page.add(critical_path_panel(simulation));
-  if (!simulation.elasticity.empty()) page.add(sensitivity_panel(simulation));
-  if (!faster.empty()) page.add(faster_panel(faster));
+  std::vector<Json> others;  // while the timeline is made
+  others.push_back(breakdown_panel(simulation));
+  if (!simulation.metrics.communication.empty()) others.push_back(communication_panel(simulation));
+  if (simulation.metrics.stages.size() > 1) others.push_back(bubbles_panel(scenario, simulation));
+  others.push_back(critical_path_panel(simulation));
+  if (!simulation.elasticity.empty()) others.push_back(sensitivity_panel(simulation));
+  if (!faster.empty()) others.push_back(faster_panel(faster));
   if (!scenario.replay)
-    page.add(memory_panel(simulation, page.data()));  // weights of measured operations are not known
-  if (auto network = network_panel(simulation, page.data())) page.add(std::move(*network));
-  if (simulation.ranks.count() < simulation.metrics.chips) page.add(classes_panel(simulation));
-  page.add(inputs(scenario, simulation));
+    others.push_back(memory_panel(simulation, page.data()));  // weights of measured operations are not known
+  if (auto network = network_panel(simulation, page.data())) others.push_back(std::move(*network));
+  if (simulation.ranks.count() < simulation.metrics.chips) others.push_back(classes_panel(simulation));
+  others.push_back(inputs(scenario, simulation));
+  page.add({{"panel", "timeline"}, {"title", "Timeline"}, {"runs", {page.data().nested(timeline.get())}}});
+  for (auto& panel : others) page.add(std::move(panel));
   return page;
 }
 

@@ -1,9 +1,8 @@
 #include "tools/report/schedule_report.hpp"
 
-#include <array>
 #include <cmath>
-#include <cstdio>
 
+#include "sim/core/counted.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/report/panels.hpp"
 #include "tools/report/timeline_writer.hpp"
@@ -41,14 +40,12 @@ Json timeline_run(const output::ScheduleStudy& study, ReportData& data) {
     for (std::size_t i = 0; i < study.order.ranks[rank].size(); ++i) {
       const auto& cell = study.order.ranks[rank][i];
       const auto& span = study.timing.spans[rank][i];
-      TimelineOp it;
+      TimelineWork it;
       it.block = "stage " + std::to_string(cell.first.stage);
       it.name = name_of(cell.first) + (cell.second ? "&" + name_of(*cell.second) : "");
       it.kind = cell.to_string();
       it.pass = pass_of(cell);
-      it.microbatch = cell.first.microbatch;
-      it.pair = cell.second ? 1 : 0;
-      writer.add(it);
+      writer.add(it, {cell.first.microbatch, cell.second ? 1 : 0, {}});
       spans.push_back({in_ticks(span.start), in_ticks(span.end), op++});
     }
     groups.push_back(
@@ -67,17 +64,11 @@ Json timeline(Json runs) {
       {"runs", std::move(runs)}};
 }
 
-std::string number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
-}
-
 Json headline(const output::ScheduleStudy& study) {
   const auto step = study.worst_step(), span = study.worst_span();
   std::vector<std::string> remarks;
   if (study.form) {
-    remarks.push_back("closed form " + study.form->expression + " = " + number(study.form->value) +
+    remarks.push_back("closed form " + study.form->expression + " = " + six_digits(study.form->value) +
                       (study.form->of == workloads::ClosedForm::Of::span ? " within the span" : " of the step") +
                       (study.form->applies ? "" : " (not exact here: " + study.form->conditions + ")"));
   }
@@ -134,7 +125,7 @@ Json comparison_headline(std::span<const output::ComparedSchedule> schedules) {
   }
   return figures_panel(shortest == nullptr
                            ? "None of these schedules can be had"
-                           : shortest->name + " has the shortest step: " + number(shortest->study->timing.makespan),
+                           : shortest->name + " has the shortest step: " + six_digits(shortest->study->timing.makespan),
                        {}, figures);
 }
 
@@ -164,7 +155,7 @@ Json comparison_table(std::span<const output::ComparedSchedule> schedules) {
     const auto& study = *one.study;
     rows.push_back({one.name, study.order.shape.chunks, study.timing.makespan, study.step_fraction(study.worst_step()),
                     study.span_fraction(study.worst_span()), study.peak_microbatches(), study.parameter_copies(),
-                    study.form ? study.form->expression + " = " + number(study.form->value) : "none"});
+                    study.form ? study.form->expression + " = " + six_digits(study.form->value) : "none"});
   }
   auto panel = table_panel("Numbers",
                            "Bubbles on the worst rank; activations in microbatches through a rank's whole share, until "

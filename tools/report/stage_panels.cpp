@@ -59,10 +59,7 @@ Json breakdown_panel(const Simulation& simulation) {
   const auto& metrics = simulation.metrics;
   std::vector<BarRow> rows;
   for (const auto& stage : metrics.stages) {
-    rows.push_back(
-        {row_name(simulation, stage),
-         breakdown_pieces(stage.breakdown, metrics::communication_of(simulation.preparation.step, simulation.program,
-                                                                     simulation.run.timeline, stage.rank))});
+    rows.push_back({row_name(simulation, stage), breakdown_pieces(stage.breakdown, stage.communication)});
   }
   return bars_panel("Where the step goes", "Exposed: communicating while computing nothing. Idle: neither.", "s", rows);
 }
@@ -117,11 +114,10 @@ Json memory_panel(const Simulation& simulation, ReportData& data) {
   const auto& metrics = simulation.metrics;
   Json rows = Json::array();
   const auto count = std::min(metrics.stages.size(), most);
+  metrics::StepMemory memory(simulation.preparation.step, simulation.program, simulation.run.timeline);
   for (std::size_t i = 0; i < count; ++i) {
     const auto& stage = metrics.stages[i];
-    const auto curve =
-        metrics::memory_curve(simulation.preparation.step, simulation.program, simulation.run.timeline, stage.rank);
-    const auto points = highest_points(curve, metrics.step_time, bins);
+    const auto points = highest_points(memory.curve(stage.rank), metrics.step_time, bins);
     const auto column = [&](auto value_of) {
       std::vector<std::uint64_t> values;
       for (const auto& point : points) values.push_back(static_cast<std::uint64_t>(value_of(point)));

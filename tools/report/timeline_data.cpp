@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "sim/collectives/collective_model.hpp"
 #include "sim/metrics/blockers.hpp"
@@ -21,6 +22,7 @@ class TimelineData {
  public:
   TimelineData(const Simulation& simulation, ReportData& data)
       : simulation_(simulation),
+        step_(simulation.preparation.step),
         data_(data),
         writer_(data),
         repetition_(simulation.run.timeline.repetition()),
@@ -42,28 +44,33 @@ class TimelineData {
 
  private:
   void add(const timing::WholeStep::Run& run) {
-    const auto& step = simulation_.preparation.step;
     const auto& op = simulation_.program.ops[run.op];
-    const auto& vertex = step.op(op.vertex);
+    const auto& vertex = step_.op(op.vertex);
+    auto& known = works_of_[vertex.what];
+    const auto same = std::find_if(known.begin(), known.end(), [&](const Work& work) {
+      return work.pass == vertex.pass && work.block == vertex.block && work.communicator == op.communicator;
+    });
+    const auto work = same != known.end() ? same->number : work_of(op, vertex);
+    if (same == known.end()) known.push_back({vertex.pass, vertex.block, op.communicator, work});
+    next_.microbatch = repetition_.microbatch(run.op, run.copy, vertex.microbatch);
+    next_.pair = vertex.pair == 0 ? 0 : vertex.pair + repetition_.pairs * run.copy;
+    next_.before.clear();
+    for (const auto predecessor : op.predecessors) {
+      const auto number = whole_.number_before(run, predecessor);
+      if (number >= 0) next_.before.push_back(number);
+    }
+    writer_.add(work, next_);
+  }
+
+  std::size_t work_of(const program::ProgramOp& op, const workloads::StepOp& vertex) {
     const bool collective = vertex->kind == workloads::StepOp::Kind::collective;
     const auto kind = !collective          ? "compute"
                       : vertex->given_time ? "measured"
                                            : lockstep::workloads::name(vertex->collective);
-    writer_.add({step.block_names[vertex.block], vertex->name, vertex->detail, std::string(kind),
-                 std::string(lockstep::workloads::name(vertex.pass)), output::axes_text(vertex), vertex->reason,
-                 algorithm(op, vertex), repetition_.microbatch(run.op, run.copy, vertex.microbatch),
-                 (collective ? vertex->full_size : vertex->traffic).value(),
-                 vertex.pair == 0 ? 0 : vertex.pair + repetition_.pairs * run.copy, vertex->flops.value(),
-                 befores(run, op)});
-  }
-
-  std::vector<std::int64_t> befores(const timing::WholeStep::Run& run, const program::ProgramOp& op) {
-    std::vector<std::int64_t> numbers;
-    for (const auto predecessor : op.predecessors) {
-      const auto number = whole_.number_before(run, predecessor);
-      if (number >= 0) numbers.push_back(number);
-    }
-    return numbers;
+    return writer_.share({step_.block_names[vertex.block], vertex->name, vertex->detail, std::string(kind),
+                          std::string(lockstep::workloads::name(vertex.pass)), output::axes_text(vertex),
+                          vertex->reason, algorithm(op, vertex),
+                          (collective ? vertex->full_size : vertex->traffic).value(), vertex->flops.value()});
   }
 
   std::string algorithm(const program::ProgramOp& op, const workloads::StepOp& vertex) {
@@ -132,19 +139,29 @@ class TimelineData {
   }
 
   const Simulation& simulation_;
+  const workloads::StepGraph& step_;
   ReportData& data_;
   TimelineWriter writer_;
   const timeline::Repetition& repetition_;
   timing::WholeStep whole_;
   metrics::Blockers blockers_;
   collectives::CollectiveModel& collectives_;
+  struct Work {
+    workloads::StepPass pass;
+    std::int32_t block, communicator;
+    std::size_t number;  ///< of the writer
+  };
+  std::unordered_map<const workloads::StepWork*, std::vector<Work>> works_of_;  ///< only looked up
+  TimelineOp next_;
   std::map<std::tuple<std::int32_t, workloads::CollectiveKind, Bytes>, std::string> algorithms_;
 };
 
 }  // namespace
 
-Json timeline_data(const std::string& name, const Simulation& simulation, ReportData& data, std::size_t most_ranks) {
-  return TimelineData(simulation, data).run(name, most_ranks);
+std::string packed_timeline(const std::string& name, const Simulation& simulation, std::size_t most_ranks) {
+  ReportData data;
+  const auto timeline = TimelineData(simulation, data).run(name, most_ranks);
+  return data.packed(timeline);
 }
 
 }  // namespace lockstep::report

@@ -7,9 +7,10 @@
 
 namespace lockstep::report {
 
-/// Ranks with identical lanes are shown once; at most `most_ranks` of them, but every stage. Times are whole
-/// nanoseconds.
-[[nodiscard]] ReportData::Json timeline_data(const std::string& name, const Simulation& simulation, ReportData& data,
-                                             std::size_t most_ranks = 16);
+/// A packed document by itself, which a page takes in with ReportData::nested. Ranks with identical lanes are shown
+/// once; at most `most_ranks` of them, but every stage. Times are whole nanoseconds. Asks the machine's collectives,
+/// which are for one thread at a time.
+[[nodiscard]] std::string packed_timeline(const std::string& name, const Simulation& simulation,
+                                          std::size_t most_ranks = 16);
 
 }  // namespace lockstep::report

@@ -17,29 +17,39 @@ std::uint64_t TimelineWriter::word(const std::string& text) {
   return found->second;
 }
 
-void TimelineWriter::add(const TimelineOp& op) {
-  const auto id = std::ssize(columns_[named]);
-  for (const auto& [column, text] : {std::pair{block, &op.block},
-                                     {named, &op.name},
-                                     {detail, &op.detail},
-                                     {kind, &op.kind},
-                                     {pass, &op.pass},
-                                     {axes, &op.axes},
-                                     {reason, &op.reason},
-                                     {algorithm, &op.algorithm}}) {
-    columns_[column].push_back(word(*text));
+std::size_t TimelineWriter::share(const TimelineWork& work) {
+  shared_.push_back(row_of(work));
+  return shared_.size() - 1;
+}
+
+TimelineWriter::Row TimelineWriter::row_of(const TimelineWork& work) {
+  Row row{};
+  for (const auto& [column, text] : {std::pair{block, &work.block},
+                                     {named, &work.name},
+                                     {detail, &work.detail},
+                                     {kind, &work.kind},
+                                     {pass, &work.pass},
+                                     {axes, &work.axes},
+                                     {reason, &work.reason},
+                                     {algorithm, &work.algorithm}}) {
+    row[column] = word(*text);
   }
-  for (const auto& [column, value] : {std::pair{microbatch, op.microbatch},
-                                      {bytes, op.bytes},
-                                      {pair, op.pair},
-                                      {befores, static_cast<std::int64_t>(op.before.size())}}) {
-    columns_[column].push_back(number(value));
-  }
-  auto last = id;  // neighbours in a list are near one another
+  row[bytes] = number(work.bytes);
+  const auto [found, is_new] = flops_.try_emplace(work.flops, flops_list_.size());
+  if (is_new) flops_list_.push_back(work.flops);
+  row[flops] = found->second;
+  return row;
+}
+
+void TimelineWriter::add(Row row, const TimelineOp& op) {
+  auto last = std::ssize(columns_[named]);  // neighbours in a list are near one another
   for (const auto earlier : op.before) columns_[before].push_back(without_sign(std::exchange(last, earlier) - earlier));
-  const auto [found, is_new] = flops_.try_emplace(op.flops, flops_list_.size());
-  if (is_new) flops_list_.push_back(op.flops);
-  columns_[flops].push_back(found->second);
+  row[microbatch] = number(op.microbatch);
+  row[pair] = number(op.pair);
+  row[befores] = op.before.size();
+  for (std::size_t column = 0; column < columns; ++column) {
+    if (column != before) columns_[column].push_back(row[column]);
+  }
 }
 
 Json TimelineWriter::lane(const std::string& name, bool computes, std::span<const TimelineSpan> spans) {

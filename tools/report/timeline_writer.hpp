@@ -12,13 +12,18 @@
 
 namespace lockstep::report {
 
-struct TimelineOp {
+/// What operations that do the same work have in common.
+struct TimelineWork {
   std::string block, name, detail, kind, pass;
   std::string axes;  ///< of communication; "" computes
   std::string reason, algorithm;
-  std::int64_t microbatch = 0, bytes = 0;
-  std::int64_t pair = 0;  ///< not 0: a half of an overlapped pair
+  std::int64_t bytes = 0;
   double flops = 0;
+};
+
+struct TimelineOp {
+  std::int64_t microbatch = 0;
+  std::int64_t pair = 0;             ///< not 0: a half of an overlapped pair
   std::vector<std::int64_t> before;  ///< operations that it needs
 };
 
@@ -40,8 +45,11 @@ class TimelineWriter {
  public:
   explicit TimelineWriter(ReportData& data) : data_(data) {}
 
-  /// Operations are numbered as they are added.
-  void add(const TimelineOp& op);
+  /// Work that operations share, by a number of its own.
+  [[nodiscard]] std::size_t share(const TimelineWork& work);
+  /// Operations are numbered as they are added. `work`: its number, or one that no other operation does.
+  void add(std::size_t work, const TimelineOp& op) { add(shared_[work], op); }
+  void add(const TimelineWork& work, const TimelineOp& op) { add(row_of(work), op); }
   /// Spans in order of time that do not overlap; copies may where they meet, by rounding.
   [[nodiscard]] ReportData::Json lane(const std::string& name, bool computes, std::span<const TimelineSpan> spans);
   /// {name, end_ns, period_ns, groups, ops, words}; groups are {name, note, lanes}.
@@ -74,6 +82,11 @@ class TimelineWriter {
   static constexpr std::array<const char*, columns> column_names{
       "algorithm", "axes", "before",     "befores", "block", "bytes", "detail",
       "flops",     "kind", "microbatch", "name",    "pair",  "pass",  "reason"};
+  using Row = std::array<std::uint64_t, columns>;
+  [[nodiscard]] Row row_of(const TimelineWork& work);
+  void add(Row row, const TimelineOp& op);
+
+  std::vector<Row> shared_;  ///< what operations of one work have in their columns; 0 in those of their own
   std::array<std::vector<std::uint64_t>, columns> columns_;
   std::map<double, std::uint64_t> flops_;  ///< few: an operation has those of its layer
   std::vector<double> flops_list_;

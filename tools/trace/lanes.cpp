@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "sim/core/errors.hpp"
+#include "sim/metrics/sort_runs.hpp"
 
 namespace lockstep::trace {
 
@@ -27,16 +28,15 @@ void join_copies(TraceLane& lane) {
 Indexed<program::StreamId, TraceLane> lanes_of(const program::Program& program, const timeline::Timeline& timeline,
                                                std::int32_t rank) {
   Indexed<program::StreamId, TraceLane> lanes(program.streams.size());
-  for (std::int32_t id = 0; id < timeline.ops(); ++id) {
-    if (!timeline.took_part(id, rank)) continue;
+  timeline.for_each_op_of(rank, [&](std::int32_t id) {
     timeline.for_each_run(id, rank, [&](const timeline::Interval& span, std::int64_t copy) {
       for (const auto stream : program.ops[id].streams) {
         lanes[stream].push_back({nanoseconds(span.start), nanoseconds(span.end), id, copy});
       }
     });
-  }
+  });
   for (auto& lane : lanes) {
-    std::sort(lane.begin(), lane.end(), [](const LaneSpan& a, const LaneSpan& b) {
+    metrics::sort_runs(lane, [](const LaneSpan& a, const LaneSpan& b) {
       return std::tie(a.start_ns, a.end_ns, a.copy, a.op) < std::tie(b.start_ns, b.end_ns, b.copy, b.op);
     });
     join_copies(lane);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 #include <utility>
 
 namespace lockstep::trace {
@@ -21,14 +20,16 @@ Times times(const timeline::Timeline& timeline, std::int32_t op, std::int32_t ra
 Indexed<topologies::RankId, std::int32_t> classes_by_spans(const program::Program& program,
                                                            const timeline::Timeline& timeline) {
   Indexed<topologies::RankId, std::int32_t> class_of(timeline.ranks(), 0);
-  std::set<std::pair<program::ProgramOp::Kind, std::int32_t>> participants;
+  std::vector<bool> stages(position_of(timeline.ranks()), false);  // whose operations were seen
+  Indexed<program::CommunicatorId, bool> communicators(program.communicators.size(), false);
   for (std::int32_t id = 0; id < timeline.ops(); ++id) {
     const auto& op = program.ops[id];
     const bool collective = op.kind == program::ProgramOp::Kind::collective;
     // If an operation ran at the same time on all its ranks, it distinguishes ranks only by whether they took part, so
     // one operation for each set of ranks is enough.
-    const bool is_new = participants.emplace(op.kind, collective ? op.communicator : op.stage).second;
-    if (!is_new && timeline.uniform(id)) continue;
+    auto known = collective ? communicators[op.communicator] : stages[position_of(op.stage)];
+    if (known && timeline.uniform(id)) continue;
+    known = true;
     std::map<std::pair<std::int32_t, Times>, std::int32_t> parts;
     for (std::int32_t rank = 0; rank < timeline.ranks(); ++rank) {
       auto& mine = class_of[rank];

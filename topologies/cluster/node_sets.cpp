@@ -89,11 +89,16 @@ void visit_edge(const Cluster& cluster, const NodeSets& sets, NodeSetId set, boo
   for (LinkId id = 0; id < cluster.links(); ++id) {
     const Link& link = cluster.link(id);
     const NodeId inner = out ? link.from : link.to, outer = out ? link.to : link.from;
-    if (sets.of_node[inner] == set && sets.of_node[outer] != set) visit(link, inner);
+    if (sets.of_node[inner] == set && sets.of_node[outer] != set && leads_between_chips(cluster, link))
+      visit(link, inner);
   }
 }
 
 }  // namespace
+
+bool leads_between_chips(const Cluster& cluster, const Link& link) {
+  return link.kind == LinkKind::ici || !cluster.unit_is_torus() || cluster.fabric_spec() != nullptr;
+}
 
 std::vector<NodeSets> natural_sets(const Cluster& cluster) {
   std::vector<NodeSets> all{chips_alone(cluster)};
@@ -120,7 +125,7 @@ Indexed<NodeSetId, SetEdge> edges_of(const Cluster& cluster, const NodeSets& set
   for (LinkId id = 0; id < cluster.links(); ++id) {
     const Link& link = cluster.link(id);
     const NodeSetId from = sets.of_node[link.from], to = sets.of_node[link.to];
-    if (from == to) continue;
+    if (from == to || !leads_between_chips(cluster, link)) continue;
     if (from >= 0) edges[from].out += link.bandwidth;
     if (to >= 0) edges[to].in += link.bandwidth;
   }

@@ -21,6 +21,9 @@ struct SetEdge {
   BytesPerSecond in{0}, out{0};
 };
 
+/// Whether a link may be part of a way between chips: in a torus without a network beyond it, hosts are dead ends.
+[[nodiscard]] bool leads_between_chips(const Cluster& cluster, const Link& link);
+
 /// Sets with natural narrow places at their edges: each chip; what switches up to a given height join (units, then what
 /// lies below a leaf, below the spines of a pod, ...), where the height of a node is the number of links from it to the
 /// nearest chip; each switch with the units that lead to no other; the halves of a torus along each axis.

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "workloads/pipeline/cell_turns.hpp"
 #include "workloads/step/activations_on_host_private.hpp"
 #include "workloads/step/pass_order_private.hpp"
 #include "workloads/step/stage_transfers_private.hpp"
+#include "workloads/step/step_buffers_private.hpp"
 #include "workloads/step/step_gathers_private.hpp"
 #include "workloads/step/step_gradients_private.hpp"
 
@@ -27,7 +27,8 @@ class StepBuilder {
         passes_(pipeline.order.shape.ranks),
         transfers_(writer_),
         on_host_(writer_),
-        weights_(writer_) {}
+        weights_(writer_),
+        buffers_(writer_) {}
 
   StepGraph run() {
     expect_passes();
@@ -173,7 +174,7 @@ class StepBuilder {
       if (on_host_.contains(running.place)) on_host_.send_down(running.place, vertices_of(running));
       return;
     }
-    hold_activations(running.place.block, vertices_of(running, forwards_), vertices, steps_of(running));
+    buffers_.read_forward(running.place, steps_of(running), vertices_of(running, forwards_), vertices);
     if (running.action.work != PipelineWork::weight_gradient)
       running.carried = handover(vertices, kind.input_gradient_steps);
     if (running.action.work != PipelineWork::input_gradient) gradients_.take(running.place, vertices);
@@ -295,11 +296,7 @@ class StepBuilder {
       vertices.received = running.carried;
       vertices.first_op = writer_.graph.size();
       vertices.of_step.assign(steps.size(), -1);
-      vertices.first_buffer = writer_.graph.buffers.count();
-      if (writer_.remembers()) {
-        for (const auto& step : steps)
-          writer_.hold(step.output_kind, scaled(step.output, writer_.load(place, step)), -1, place.stage);
-      }
+      vertices.first_buffer = buffers_.begin(place, pass);
     }
     OpIds weight_readers;
     OpId last_compute = -1;
@@ -325,57 +322,10 @@ class StepBuilder {
         writer_.hold(MemoryKind::workspace, step.workspace, vertices.of_step[i], place.stage);
       if (uses_weights) weight_readers.push_back(vertices.of_step[i]);
     }
-    hold_outputs(steps, chosen, vertices);
-    if (pass == StepPass::backward) hold_for_earlier_slices(place, steps, chosen, vertices);
+    buffers_.end(place, pass, chosen, vertices);
     if (!gathers && !needs_weights) return;
     if (weight_readers.empty() && last_compute >= 0) weight_readers = {last_compute};
     weights_.read(place.stage, std::move(weight_readers));
-  }
-
-  // ---- memory ----------------------------------------------------------------------------------
-
-  /// Every step's output lives until its last reader in the same pass, and what the block received at least
-  /// until that pass has read it; what the backward reads of the forward is prolonged in hold_activations.
-  void hold_outputs(const BlockSteps& steps, const ChosenSteps& chosen, PassVertices& vertices) {
-    if (!writer_.remembers()) return;
-    for (const BlockStepId i : steps.ids()) {
-      if (!chosen[i]) continue;
-      writer_.graph.buffers[vertices.first_buffer + i].producer = vertices.of_step[i];
-      for (const int read : steps[i].after) prolong(vertices, read, vertices.of_step[i]);
-    }
-  }
-
-  /// Gradients of the keys and values of earlier slices, which the slice before adds its own to.
-  void hold_for_earlier_slices(const StepPlace& place, const BlockSteps& steps, const ChosenSteps& chosen,
-                               const PassVertices& vertices) {
-    if (!writer_.remembers() || shape_.slices == 1) return;
-    for (const BlockStepId i : steps.ids()) {
-      if (!chosen[i]) continue;
-      if (const auto later = for_earlier_.extract({place.block, i, place.microbatch + 1}))
-        writer_.read(later.mapped(), vertices.of_step[i]);
-      if (steps[i].for_earlier.value() == 0) continue;
-      for_earlier_[{place.block, i, place.microbatch}] =
-          writer_.hold(MemoryKind::activations, steps[i].for_earlier, vertices.of_step[i], place.stage);
-    }
-  }
-
-  void hold_activations(int block, const PassVertices& forward, const PassVertices& backward,
-                        const ChosenSteps& chosen) {
-    if (!writer_.remembers()) return;
-    const auto& steps = writer_.kind(block).backward;
-    for (const BlockStepId i : steps.ids()) {
-      if (!chosen[i]) continue;
-      for (const int saved : steps[i].saved) {
-        forward.for_each_buffer(saved, [&](BufferId buffer) {
-          const bool moved = forward.back_up && writer_.graph.buffers[buffer].kind == MemoryKind::activations;
-          writer_.read(moved ? forward.came_back : buffer, backward.of_step[i]);
-        });
-      }
-    }
-  }
-
-  void prolong(const PassVertices& vertices, int step, OpId reader) {
-    vertices.for_each_buffer(step, [&](BufferId buffer) { writer_.read(buffer, reader); });
   }
 
   std::int32_t pairs_ = 0;
@@ -388,9 +338,9 @@ class StepBuilder {
   StageTransfers transfers_;
   ActivationsOnHost on_host_;
   StepGathers weights_;
+  StepBuffers buffers_;
   std::map<StageOfMicrobatch, BlocksVertices> forwards_, backwards_;  ///< until nobody needs them
   std::map<StageOfMicrobatch, Handover> forward_arrivals_, backward_arrivals_;
-  std::map<std::tuple<BlockId, BlockStepId, MicrobatchId>, BufferId> for_earlier_;  ///< of slices, by who made them
 };
 
 }  // namespace

@@ -54,6 +54,11 @@ struct Algorithm {
   [[nodiscard]] Location where(const Step& step) const { return {file, step.line, step.column}; }
 };
 
+/// What a step of this type does; it must be one.
+[[nodiscard]] const Action& action_named(std::string_view type);
+/// "allgather": how files call a kind.
+[[nodiscard]] std::string_view file_name(workloads::CollectiveKind kind);
+
 [[nodiscard]] bool is_msccl(std::string_view text);
 /// Every reference in the answer leads somewhere; nothing where something is wrong, which is a problem then.
 [[nodiscard]] std::optional<Algorithm> read_algorithm(std::string_view text, const std::string& file,

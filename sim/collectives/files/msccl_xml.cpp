@@ -273,6 +273,14 @@ class Reader {
 
 }  // namespace
 
+const Action& action_named(std::string_view type) {
+  return *std::find_if(actions.begin(), actions.end(), [&](const Action& action) { return action.type == type; });
+}
+
+std::string_view file_name(Kind kind) {
+  return std::find_if(kinds.begin(), kinds.end(), [&](const auto& known) { return known.second == kind; })->first;
+}
+
 bool is_msccl(std::string_view text) { return is_xml_of(text, "algo"); }
 
 std::optional<Algorithm> read_algorithm(std::string_view text, const std::string& file, Problems& problems) {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/collectives/designed.hpp"
 #include "sim/collectives/nccl_size.hpp"
 #include "sim/engine/engine.hpp"
+#include "sim/studies/collectives/design_programs.hpp"
 #include "sim/studies/collectives/scheduled_collective.hpp"
 
 namespace lockstep::studies {
@@ -54,13 +56,37 @@ class Sequence {
          added.first);
   }
 
-  [[nodiscard]] std::optional<collectives::CollectiveBound> bound(workloads::CollectiveKind kind) const {
+  [[nodiscard]] std::vector<std::vector<topologies::DeviceId>> groups() const {
     std::vector<std::vector<topologies::DeviceId>> groups;
-    for (const auto& group : program_.communicators.begin()->groups) {
+    for (const auto& group : mesh_.groups({axis_})) {
       groups.emplace_back();
       for (const auto rank : group.members) groups.back().push_back(mesh_.device_of(rank));
     }
-    return collectives::collective_bound(kind, cluster_, groups);
+    return groups;
+  }
+
+  /// What every link carries where some are slow; nothing where it is missing.
+  [[nodiscard]] std::vector<BytesPerSecond> rates(const std::vector<program::Perturbation>& perturbations) const {
+    auto slowed = program_;
+    slowed.ops = {};
+    // One flow over each link: those that are sent another way round have lost theirs.
+    const auto missing = missing_in_networks(perturbations, cluster_);
+    collectives::Communicator over_each{"links", 1, {}};
+    over_each.groups.push_back({{0}, {}});
+    for (topologies::LinkId link = 0; link < cluster_.links(); ++link) {
+      if (missing.empty() || !missing[link]) over_each.groups[0].flows.push_back({0, {link}});
+    }
+    const auto before = over_each.groups[0].flows;
+    slowed.communicators = {};
+    slowed.communicators.push_back(std::move(over_each));
+    if (const auto why = perturb(slowed, perturbations, cluster_, mesh_); !why.empty()) throw topologies::NoRoute(why);
+    std::vector<BytesPerSecond> rates(position_of(cluster_.links()), BytesPerSecond(0));
+    const auto& after = slowed.communicators[0].groups[0].flows;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const auto link = before[i].links.front();
+      if (after[i].links == before[i].links) rates[position_of(link)] = slowed.links[link];
+    }
+    return rates;
   }
 
   [[nodiscard]] std::vector<MeasuredCollective> run(const std::vector<program::Perturbation>& perturbations,
@@ -131,20 +157,28 @@ CollectiveStudy study_collective(const topologies::Cluster& cluster, const topol
                                  const std::vector<program::Perturbation>& perturbations, spdlog::logger& log,
                                  const collectives::ChunkSchedule* schedule) {
   Sequence sequence(cluster, mesh, rules, axis);
-  if (schedule != nullptr) {
-    ScheduledCollective scheduled(cluster, mesh, axis, *schedule);
-    for (const auto size : sizes) sequence.add(scheduled, kind, size);
+  std::optional<DesignPrograms> designed;
+  std::optional<ScheduledCollective> scheduled;
+  if (wanted == collectives::designed_name) {
+    const auto rates = sequence.rates(perturbations);
+    designed.emplace(cluster, mesh, axis, kind, sequence.groups(),
+                     [&](topologies::LinkId link) { return rates[position_of(link)]; });
+    for (const auto size : sizes) sequence.add(designed->scheduled(size), kind, size);
+  } else if (schedule != nullptr) {
+    scheduled.emplace(cluster, mesh, axis, *schedule);
+    for (const auto size : sizes) sequence.add(*scheduled, kind, size);
   } else {
     for (const auto size : sizes) sequence.add(kind, size, wanted);
   }
   const auto serving = sequence.algorithms(kind);
-  if (with_others && serving.size() + (schedule != nullptr ? 1 : 0) > 1) {
+  if (with_others && serving.size() + (schedule != nullptr || designed ? 1 : 0) > 1) {
     for (const auto size : sizes) {
       for (const auto& algorithm : serving) sequence.add(kind, size, algorithm);
     }
   }
   CollectiveStudy study;
-  study.bound = sequence.bound(kind);
+  study.bound = collectives::collective_bound(kind, cluster, sequence.groups());
+  if (designed) study.designed = designed->summary(sizes.back());
   auto all = sequence.run(perturbations, log);
   const auto first_other = all.begin() + std::ssize(sizes);
   study.others.assign(std::make_move_iterator(first_other), std::make_move_iterator(all.end()));

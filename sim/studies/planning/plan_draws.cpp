@@ -1,6 +1,6 @@
 #include "sim/studies/planning/plan_draws.hpp"
 
-#include <spdlog/spdlog.h>
+#include <spdlog/logger.h>
 
 #include <algorithm>
 

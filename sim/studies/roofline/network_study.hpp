@@ -2,13 +2,15 @@
 /// The roofline of clusters that are no single torus: nodes of GPUs on any fabric or graph, and pods over a data-centre
 /// network. When does the communication of FSDP inside a node, of FSDP over all chips, and of data parallelism between
 /// pods hide behind compute?
-#include <spdlog/logger.h>
-
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "sim/scenario/scenario.hpp"
+
+namespace spdlog {
+class logger;
+}
 
 namespace lockstep::roofline {
 

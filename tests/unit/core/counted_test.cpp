@@ -14,6 +14,12 @@ TEST(Counted, GroupsOfThree) {
   EXPECT_EQ(in_threes(""), "");
 }
 
+TEST(Counted, SixDigitsAtMost) {
+  EXPECT_EQ(six_digits(12.5), "12.5");
+  EXPECT_EQ(six_digits(-1.0 / 3), "-0.333333");
+  EXPECT_EQ(six_digits(1234567), "1.23457e+06");
+}
+
 TEST(Counted, PluralsOfAllButOne) {
   EXPECT_EQ(counted(1, "rank"), "1 rank");
   EXPECT_EQ(counted(0, "rank"), "0 ranks");

@@ -13,6 +13,7 @@
 #include "sim/scenario/scenario.hpp"
 #include "sim/scenario/scenario_keys.hpp"
 #include "tests/source_dir.hpp"
+#include "tests/unit/scenario/values_of_keys.hpp"
 #include "workloads/sharding/bounded_elements.hpp"
 
 namespace lockstep {
@@ -22,182 +23,12 @@ using Words = std::set<std::string>;
 
 const std::filesystem::path source_root = source_dir;
 
-/// Four hosts with a NIC each on two leaves below two spines.
-const std::string two_leaves = (source_root / "tests" / "data" / "networks" / "two_leaves.csv").string();
-
-/// Sizes that suit every value below: 4 chips, 4 sequences.
+/// Sizes that suit every value (values_of_keys.hpp): 4 chips, 4 sequences.
 constexpr std::string_view small =
     "format: 1\n"
     "model: {type: two-matmul, layers: 2, d_model: 64, d_ff: 128}\n"
     "cluster: {chip: tpu-v5p, shape: [4]}\n"
     "batch: {sequences: 4, sequence_length: 8}\n";
-
-/// A value for every key, one that is not its default where there is a choice.
-const std::map<std::string, std::string>& values() {
-  static const std::map<std::string, std::string> all = {
-      {"format", "1"},
-      {"model", "llama-2-7b"},
-      {"cluster", "tpu-v5e:4x4"},
-      {"cluster.chip", "tpu-v4"},
-      {"cluster.shape", "[2, 2]"},
-      {"cluster.pod", "[4, 4, 4]"},
-      {"cluster.twisted", "true"},
-      {"cluster.pods", "2"},
-      {"cluster.dcn", "crossbar"},
-      {"cluster.node", "dgx-h200"},
-      {"cluster.nodes", "4"},
-      {"cluster.groups", "[{node: dgx-h100, nodes: 1}, {node: dgx-a100, nodes: 2}]"},
-      {"cluster.fabric", "{like: infiniband-ndr-fat-tree, oversubscription: 2}"},
-      {"cluster.halls", "2"},
-      {"cluster.between_halls", "crossbar"},
-      {"cluster.order", "round-robin"},
-      {"cluster.background", "[{links: 'chip(0,0)', load: 30 %}]"},
-      {"cluster.graph", two_leaves},
-      {"cluster.routing", "ecmp"},
-      {"cluster.placement", "{hosts: 'gpu[4,1]'}"},
-      {"cluster.placement.hosts", "[gpu2, gpu3]"},
-      {"cluster.placement.best", "2"},
-      {"cluster.placement.free", "'gpu[1-3]'"},
-      {"mesh", "{tensor: [x/2], fsdp: rest}"},
-      {"parallel", "{fsdp: 4}"},
-      {"parallel.tensor", "4"},
-      {"parallel.fsdp", "4"},
-      {"parallel.data", "4"},
-      {"parallel.pipeline", "2"},
-      {"parallel.context", "2"},
-      {"parallel.expert", "2"},
-      {"parallel.zero", "2"},
-      {"parallel.zero.data", "1"},
-      {"parallel.zero.fsdp", "1"},
-      {"parallel.zero.context", "2"},
-      {"parallel.zero.expert", "3"},
-      {"parallel.sequence_parallel", "false"},
-      {"parallel.experts_over", "[expert, tensor]"},
-      {"parallel.expert_tensor", "2"},
-      {"parallel.context_attention", "all_gather"},
-      {"parallel.context_order", "contiguous"},
-      {"parallel.context_tokens", "4096"},
-      {"pipeline", "{schedule: gpipe}"},
-      {"pipeline.schedule", "zb-h1"},
-      {"pipeline.placement", "linear"},
-      {"pipeline.chunks", "2"},
-      {"pipeline.group", "4"},
-      {"pipeline.slices", "2"},
-      {"pipeline.slice_lengths", "equal_work"},
-      {"pipeline.memory_limit", "[4, 3.5]"},
-      {"pipeline.layers", "[1, 1]"},
-      {"pipeline.layout", "t|t"},
-      {"pipeline.sends", "in_order"},
-      {"pipeline.scatter_gather", "true"},
-      {"pipeline.weight_gradients", "delayed"},
-      {"plan", "{weights: ['Win[D, F]']}"},
-      {"plan.activations", "['In[B, D]']"},
-      {"plan.weights", "['Wout[F, D]']"},
-      {"plan.gradients", "['Win[D, F]']"},
-      {"plan.optimizer", "['Win[D, F]']"},
-      {"batch", "{sequences: 8, sequence_length: 16}"},
-      {"batch.sequences", "8"},
-      {"batch.sequence_length", "16"},
-      {"batch.microbatches", "2"},
-      {"batch.microbatch_size", "1"},
-      {"batch.lengths", (source_root / "tests" / "data" / "lengths_of_documents.csv").string()},
-      {"batch.packing", "whole"},
-      {"batch.lengths_seed", "7"},
-      {"training", "{optimizer: sgd}"},
-      {"training.precision", "bf16"},
-      {"training.optimizer", "sgd"},
-      {"training.low_precision_gather", "false"},
-      {"training.low_precision_weights", "per use"},
-      {"training.optimizer_state", "bf16"},
-      {"training.momentum", "false"},
-      {"training.muon", "{sharing: duplicated}"},
-      {"training.muon.sharing", "blockwise"},
-      {"training.muon.tensor", "distributed"},
-      {"training.muon.steps", "3"},
-      {"training.master_weights", "true"},
-      {"training.recompute", "full"},
-      {"training.recompute.mode", "selective"},
-      {"training.recompute.parts", "[norms, mlp]"},
-      {"training.recompute.kept", "[query projection, attention]"},
-      {"training.recompute.layers", "[2, 1]"},
-      {"training.cross_entropy", "unfused"},
-      {"training.attention", "unfused"},
-      {"training.dropout", "true"},
-      {"training.kept_activations", "8-bit"},
-      {"training.kept_activations.format", "8-bit"},
-      {"training.kept_activations.functions", "16-bit"},
-      {"training.kept_activations.attention", "12-bit"},
-      {"training.kept_activations.scaled_together", "128"},
-      {"training.elementwise_traffic", "2"},
-      {"routing", "{variation: 0.3}"},
-      {"routing.capacity_factor", "1.25"},
-      {"routing.variation", "0.5"},
-      {"routing.loads", (source_root / "tests" / "data" / "loads_of_8_experts.csv").string()},
-      {"routing.seed", "7"},
-      {"routing.dispatch", "8-bit"},
-      {"routing.slots", "by index"},
-      {"routing.rows_multiple", "16"},
-      {"routing.counts_wait", "30 us"},
-      {"communication.activation_gathers", "16-bit"},
-      {"training.gradient_precision", "fp32"},
-      {"training.gradient_reduce", "fp32"},
-      {"training.gradient_clipping", "true"},
-      {"training.memory_overhead", "2 GiB"},
-      {"training.step_overhead", "40 ms"},
-      {"training.offload", "{optimizer: true}"},
-      {"training.offload.optimizer", "true"},
-      {"training.offload.activation_layers", "1"},
-      {"training.offload.host_memory_bandwidth", "100 GB/s"},
-      {"training.causal_attention", "false"},
-      {"training.optimizer_barrier", "false"},
-      {"training.zero_shards", "dimension"},
-      {"communication", "{prefetch: 2}"},
-      {"communication.prefetch", "2"},
-      {"communication.reductions_in_flight", "2"},
-      {"communication.weight_buckets", "matrix"},
-      {"communication.gradient_buckets", "25 MB"},
-      {"communication.regather_weights", "false"},
-      {"communication.share_activation_gathers", "false"},
-      {"communication.collective_matmul", "true"},
-      {"communication.updated_weights", "ahead"},
-      {"communication.rings", "topology_aware"},
-      {"communication.dispatcher", "deepep"},
-      {"communication.dispatcher_sms", "24"},
-      {"model_of_time", "roofline"},
-      {"search", "{tensor: [1, 2], recompute: [none, full]}"},
-      {"search.tensor", "[1, 2]"},
-      {"search.context", "[1, 2]"},
-      {"search.expert", "1"},
-      {"search.pipeline", "2"},
-      {"search.zero", "[1, 3]"},
-      {"search.microbatches", "[2, 4]"},
-      {"search.schedules", "[gpipe, zb-v]"},
-      {"search.chunks", "[2, 3]"},
-      {"search.recompute", "[none, selective]"},
-      {"search.memory", "64 GB"},
-      {"perturbations", "[{chip: [0], slowdown: 1.5}, {jitter: 0.02, seed: 7, distribution: exponential}]"},
-      {"variations",
-       "[{jitter: 0.02, distribution: pareto, shape: 3}, {stragglers: 0.1, slowdown: 1.5}, "
-       "{flaky_links: 0.1, bandwidth: 0.5, seed: 3}]"},
-      {"reliability",
-       "{failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, checkpoint: {write_bandwidth: 1 TB/s}}"},
-      {"reliability.failures", "{bug: {of: job, observed: {failures: 54, over: 54 days}}}"},
-      {"reliability.restart", "0 s"},
-      {"reliability.detection", "2 min"},
-      {"reliability.reshard", "1 min"},
-      {"reliability.repair", "1 day"},
-      {"reliability.spares", "4"},
-      {"reliability.elastic", "true"},
-      {"reliability.checkpoint", "{write_bandwidth: 2 TB/s}"},
-      {"reliability.checkpoint.interval", "20 min"},
-      {"reliability.checkpoint.size", "5 TB"},
-      {"reliability.checkpoint.write_bandwidth", "2 TB/s"},
-      {"reliability.checkpoint.read_bandwidth", "7 TB/s"},
-      {"reliability.checkpoint.mode", "asynchronous"},
-      {"reliability.checkpoint.stall", "5 s"},
-  };
-  return all;
-}
 
 /// The maps of a scenario whose keys are fixed; "" is the file itself. (`mesh` takes any axis name.)
 const std::vector<std::string> sections = {"",
@@ -244,7 +75,8 @@ class Reference : public testing::Test {
     if (key == "cluster.twisted") overrides.push_back({"cluster", "{chip: tpu-v5p, shape: [4, 4, 8]}"});
     if (key == "cluster.groups") overrides.push_back({"cluster", "{fabric: crossbar}"});
     if (key == "cluster.graph" || key == "cluster.routing" || key.starts_with("cluster.placement"))
-      overrides.push_back({"cluster", "{graph: " + two_leaves + ", node: {like: dgx-h100, chips: 1}}"});
+      overrides.push_back(
+          {"cluster", "{graph: " + test::values_of_keys().at("cluster.graph") + ", node: {like: dgx-h100, chips: 1}}"});
     if (key.starts_with("cluster.placement.") && !key.ends_with("hosts"))
       overrides.push_back({"cluster.placement", "{best: 2}"});
     // Only with Muon, and of axes that are there.
@@ -266,7 +98,7 @@ class Reference : public testing::Test {
                            "1 TB/s, mode: asynchronous, stall: 1 s}}"});
     }
     if (key == "batch.packing" || key == "batch.lengths_seed")
-      overrides.push_back({"batch.lengths", source_root / "tests" / "data" / "lengths_of_documents.csv"});
+      overrides.push_back({"batch.lengths", test::values_of_keys().at("batch.lengths")});
     if (key == "batch.packing") overrides.push_back({"batch.sequence_length", "4096"});
     if (key.starts_with("communication.dispatcher")) {
       overrides.push_back({"model", "mixtral-8x7b"});
@@ -337,7 +169,7 @@ TEST_F(Reference, EveryDottedKeyInThePagesTablesIsKnown) {
 
 TEST_F(Reference, EveryListedKeyIsAccepted) {
   Words with_value;
-  for (const auto& [key, value] : values()) {
+  for (const auto& [key, value] : test::values_of_keys()) {
     with_value.insert(key);
     for (const auto& problem : problems(key, value)) ADD_FAILURE() << key << ": " << problem.to_string();
   }

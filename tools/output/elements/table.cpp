@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <numeric>
 #include <utility>
@@ -138,6 +139,8 @@ std::string fixed(double value, int digits) {
 }
 
 std::string percent(double fraction) { return fixed(fraction * 100, 1) + " %"; }
+
+std::string signed_percent(double fraction) { return (fraction < 0 ? "-" : "+") + percent(std::abs(fraction)); }
 
 std::string with_separators(double value) { return in_threes(fixed(value, 0)); }
 

@@ -39,6 +39,7 @@ class Table {
 };
 
 [[nodiscard]] std::string percent(double fraction);         ///< "61.2 %"
+[[nodiscard]] std::string signed_percent(double fraction);  ///< "+61.2 %"
 [[nodiscard]] std::string fixed(double value, int digits);  ///< "3.14"
 [[nodiscard]] std::string with_separators(double value);    ///< "1,234,567"
 

@@ -134,7 +134,7 @@ std::string model_text(const scenario::Scenario& scenario) {
 
 std::string schedule_text(const scenario::Scenario& scenario, const workloads::PipelineOrder& order) {
   if (!order.schedule.empty()) return order.schedule;
-  return order.shape.ranks > 1 ? scenario.pipeline.schedule : "none";
+  return order.shape.ranks > 1 || !scenario.pipeline.file.empty() ? scenario.pipeline.schedule : "none";
 }
 
 std::string chips_text(const scenario::Scenario& scenario) {

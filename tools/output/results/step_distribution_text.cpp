@@ -1,6 +1,5 @@
 #include "tools/output/results/step_distribution_text.hpp"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "sim/core/quantity_text.hpp"
@@ -16,11 +15,6 @@ std::vector<std::size_t> rows_of_steps(const StepDraws& draws) {
   std::vector<std::size_t> rows;
   for (std::size_t steps = 10; 5 * steps <= draws.count(); steps *= 10) rows.push_back(steps);
   return rows;
-}
-
-std::string share_of_step(Seconds time, Seconds step) {
-  const double share = time / step;
-  return (share < 0 ? "-" : "+") + percent(std::abs(share));
 }
 
 std::string replicas_text(const ReplicaDraws& draws) {
@@ -48,7 +42,8 @@ std::string distribution_text(const StepDistribution& distribution) {
   Table table({std::to_string(all.count()) + " steps drawn", "median", "mean", "5th percentile", "95th", "adds"});
   const auto row = [&](const std::string& what, const StepDraws& draws) {
     table.add({what, format(draws.median()), format(draws.mean()), format(draws.quantile(0.05)),
-               format(draws.quantile(0.95)), share_of_step(draws.mean() - distribution.healthy, distribution.healthy)});
+               format(draws.quantile(0.95)),
+               signed_percent((draws.mean() - distribution.healthy) / distribution.healthy)});
   };
   table.add({"healthy", format(distribution.healthy)});
   const bool several = distribution.alone.size() > 1;

@@ -2,18 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
+#include "sim/core/counted.hpp"
 #include "tools/output/elements/table.hpp"
 
 namespace lockstep::output {
 namespace {
-
-std::string number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
-}
 
 std::string rank_name(std::size_t rank) { return "rank " + std::to_string(rank); }
 
@@ -67,7 +61,7 @@ std::vector<std::string> why(const workloads::ScheduleRequest& request, const wo
     return {"The published " + rival.name + " ends at the same time under these limits" +
             std::string(design.gap() < 1e-6 ? ", and no order ends earlier." : "; the search found nothing shorter.")};
   std::vector<std::string> text{"The best published schedule under these limits, " + rival.name + ", ends at " +
-                                number(rival.makespan) + "; this order ends " + percent(gained) + " earlier."};
+                                six_digits(rival.makespan) + "; this order ends " + percent(gained) + " earlier."};
   const auto ours = waits_of(design.order, request.times), theirs = waits_of(rival.order, request.times);
   std::size_t rank = 0, wait = 0;
   for (std::size_t r = 0; r < ours.size(); ++r) {
@@ -78,8 +72,8 @@ std::vector<std::string> why(const workloads::ScheduleRequest& request, const wo
     }
   }
   text.push_back("The wait that shrinks most is that of " + rank_name(rank) + ", which is idle " + waits_for[wait] +
-                 " for " + number(theirs[rank].idle[wait]) + " in " + rival.name + " and for " +
-                 number(ours[rank].idle[wait]) + " here.");
+                 " for " + six_digits(theirs[rank].idle[wait]) + " in " + rival.name + " and for " +
+                 six_digits(ours[rank].idle[wait]) + " here.");
   text.push_back("There it runs " + counted(ours[rank].early_forwards, "forward") + " before the first gradient (" +
                  rival.name + ": " + std::to_string(theirs[rank].early_forwards) + ") and puts off up to " +
                  counted(ours[rank].owed, "weight gradient") + " to fill waits (" + rival.name + ": " +
@@ -101,8 +95,8 @@ std::string memory_sentence(const workloads::ScheduleRequest& request, const wor
     return "A tenth more memory on any rank, or on all, lets the search find nothing shorter.";
   const auto where = best.rank < 0 ? std::string("every rank") : rank_name(static_cast<std::size_t>(best.rank));
   const double had = design.limits[static_cast<std::size_t>(std::max(best.rank, 0))];
-  return "With " + percent(best.limit / had - 1) + " more memory on " + where + " (" + number(best.limit) +
-         " microbatches instead of " + number(had) + ") the makespan would fall to " + number(best.makespan) +
+  return "With " + percent(best.limit / had - 1) + " more memory on " + where + " (" + six_digits(best.limit) +
+         " microbatches instead of " + six_digits(had) + ") the makespan would fall to " + six_digits(best.makespan) +
          ", and the bubble of the step on the worst rank from " +
          percent(worst_bubble(design, request, design.makespan)) + " to " +
          percent(worst_bubble(design, request, best.makespan)) + ".";

@@ -1,9 +1,8 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <map>
 
+#include "sim/core/counted.hpp"
 #include "tools/output/elements/colours.hpp"
 #include "tools/output/elements/svg.hpp"
 #include "tools/output/elements/table.hpp"
@@ -15,12 +14,6 @@ namespace {
 constexpr double left = 74, right = 86, top = 92, row = 26, strip = 13, gap = 9;
 constexpr double narrowest = 900, widest = 2400, wished_cell = 17;  // pixels
 constexpr std::int64_t most_cells_one_by_one = 50'000, most_cells_with_titles = 5'000;
-
-std::string number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
-}
 
 std::string base_colour(workloads::PipelineWork work) {
   Colours colours;
@@ -97,12 +90,13 @@ class Picture {
                          std::to_string(shape_.whole_microbatches()) + " microbatches" +
                          (shape_.slices > 1 ? " of " + std::to_string(shape_.slices) + " slices" : "") +
                          (shape_.chunks > 1 ? ", " + std::to_string(shape_.chunks) + " chunks a rank" : "") +
-                         ", makespan " + number(makespan_),
+                         ", makespan " + six_digits(makespan_),
                      " font-size=\"17\"");
     out += svg::text_at(left, 46, "start",
-                        "bubble on the worst rank: of the step " + number(study_.timing.bubble_step[step]) + " (" +
+                        "bubble on the worst rank: of the step " + six_digits(study_.timing.bubble_step[step]) + " (" +
                             percent(study_.step_fraction(step)) + "), of the span " +
-                            number(study_.timing.bubble_span[span]) + " (" + percent(study_.span_fraction(span)) + ")");
+                            six_digits(study_.timing.bubble_span[span]) + " (" + percent(study_.span_fraction(span)) +
+                            ")");
     double at = left;
     const auto entry = [&](workloads::PipelineWork work, const std::string& label) {
       for (std::int32_t shade = 0; shade < std::min(shades(), 4); ++shade) {
@@ -149,8 +143,8 @@ class Picture {
       const auto& span = study_.timing.spans[rank][i];
       const double from = x(span.start), wide = x(span.end) - from;
       const double high = cell.second ? row / 2 : row;
-      const auto title = titles_ ? "><title>" + cell.to_string() + ": " + number(span.start) + " to " +
-                                       number(span.end) + "</title></rect>"
+      const auto title = titles_ ? "><title>" + cell.to_string() + ": " + six_digits(span.start) + " to " +
+                                       six_digits(span.end) + "</title></rect>"
                                  : std::string("/>");
       double at = y(rank);
       for_each_action(cell, [&](const workloads::PipelineAction& action) {
@@ -234,7 +228,7 @@ class Picture {
     path += "H" + fixed(left + plot_, 1) + "V" + fixed(floor, 1) + "Z";
     const double peak = study_.held.until_weight_gradient[rank] / static_cast<double>(shape_.chunks) / shape_.slices;
     return "<path d=\"" + path + "\" fill=\"#8888\"/>\n" +
-           svg::text_at(left + plot_ + 6, floor, "start", "peak " + number(peak), " font-size=\"11\"");
+           svg::text_at(left + plot_ + 6, floor, "start", "peak " + six_digits(peak), " font-size=\"11\"");
   }
 
   [[nodiscard]] std::string axis() const {
@@ -249,7 +243,7 @@ class Picture {
         "<path d=\"M" + fixed(left, 1) + " " + fixed(at, 1) + "h" + fixed(plot_, 1) + "\" stroke=\"#888\"/>\n";
     for (int i = 0; i * tick <= makespan_ * (1 + 1e-9); ++i) {
       out += "<path d=\"M" + fixed(x(i * tick), 1) + " " + fixed(at, 1) + "v5\" stroke=\"#888\"/>\n";
-      out += svg::text_at(x(i * tick), at + 19, "middle", number(i * tick));
+      out += svg::text_at(x(i * tick), at + 19, "middle", six_digits(i * tick));
     }
     return out + svg::text_at(left + plot_ + 6, at + 4, "start", "time");
   }

@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
+#include "sim/core/counted.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/schedules/schedule_study.hpp"
 
@@ -12,13 +11,7 @@ namespace {
 constexpr int widest_timeline = 100;
 constexpr std::size_t most_rows = 64;  // of a timeline or of the table of ranks
 
-std::string number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
-}
-
-std::string with_share(double value, double fraction) { return number(value) + " (" + percent(fraction) + ")"; }
+std::string with_share(double value, double fraction) { return six_digits(value) + " (" + percent(fraction) + ")"; }
 
 /// ", a slice 1/4 of them", or the share of each slice.
 std::string slices_text(const workloads::PipelineTimes& times) {
@@ -28,7 +21,7 @@ std::string slices_text(const workloads::PipelineTimes& times) {
   if (std::all_of(shares.begin(), shares.end(), [&](double share) { return share == first; }))
     return ", a slice takes 1/" + std::to_string(shares.size()) + " of them";
   std::string text = ", of which its slices take";
-  for (const double share : shares) text += " " + number(share);
+  for (const double share : shares) text += " " + six_digits(share);
   return text;
 }
 
@@ -37,14 +30,15 @@ std::string times_text(const workloads::PipelineTimes& times, const std::string&
   std::string text = "times " + of_what + slices_text(times) + ": ";
   if (stages.size() == 1) {
     const auto& t = stages[0];
-    text += "F = " + number(t.forward) + ", I = " + number(t.input_gradient) + ", W = " + number(t.weight_gradient) +
-            ", B = I + W = " + number(t.input_gradient + t.weight_gradient);
+    text += "F = " + six_digits(t.forward) + ", I = " + six_digits(t.input_gradient) +
+            ", W = " + six_digits(t.weight_gradient) +
+            ", B = I + W = " + six_digits(t.input_gradient + t.weight_gradient);
   } else {
-    text +=
-        "differ by stage; first F = " + number(stages.front().forward) + ", last F = " + number(stages.back().forward);
+    text += "differ by stage; first F = " + six_digits(stages.front().forward) +
+            ", last F = " + six_digits(stages.back().forward);
   }
-  text += "; latency c = " + number(times.latency) + " between ranks";
-  if (times.pair) text += "; overlapped pair F&B = " + number(*times.pair);
+  text += "; latency c = " + six_digits(times.latency) + " between ranks";
+  if (times.pair) text += "; overlapped pair F&B = " + six_digits(*times.pair);
   return text + "\nF forward, I gradient of the input, W gradient of the weights, B whole backward\n";
 }
 
@@ -89,16 +83,16 @@ std::string timeline_text(const ScheduleStudy& study) {
     text += "rank " + std::string(digits - name.size(), ' ') + name + " |" + line + "|\n";
   }
   const std::string unit_of_work = order.shape.slices > 1 ? "slice" : "microbatch";
-  return text + "a column is " + number(unit) + "; 0-9 forward of a " + unit_of_work + " (modulo 10), a-j its " +
+  return text + "a column is " + six_digits(unit) + "; 0-9 forward of a " + unit_of_work + " (modulo 10), a-j its " +
          (std::string("backward or input gradient, + weight gradient, # overlapped pair, . idle\n\n"));
 }
 
 std::string form_value(const workloads::ClosedForm& form, bool with_latency) {
-  std::string text = form.expression + " = " + number(form.value);
+  std::string text = form.expression + " = " + six_digits(form.value);
   if (!with_latency) return text;
   if (form.latency_value) {
-    return text + "; with " + form.latency_expression + " = " + number(*form.latency_value) + " of latency " +
-           number(form.value + *form.latency_value);
+    return text + "; with " + form.latency_expression + " = " + six_digits(*form.latency_value) + " of latency " +
+           six_digits(form.value + *form.latency_value);
   }
   if (form.latency_expression.empty()) return text + "; no form of what latency adds";
   return text + "; latency adds " + form.latency_expression + " only if " + form.latency_conditions;
@@ -111,7 +105,7 @@ std::string form_text(const ScheduleStudy& study) {
   const double simulated =
       of_step ? study.timing.bubble_step[study.worst_step()] : study.timing.bubble_span[study.worst_span()];
   std::string text = std::string("closed form, bubble of the ") + (of_step ? "step" : "span") + ": " +
-                     form_value(form, study.times.latency > 0) + "; simulated " + number(simulated) + "\n  ";
+                     form_value(form, study.times.latency > 0) + "; simulated " + six_digits(simulated) + "\n  ";
   if (form.conditions.empty())
     text += "applies always";
   else
@@ -119,8 +113,8 @@ std::string form_text(const ScheduleStudy& study) {
   text += "\n  " + form.symbols + "\n";
   if (!form.note.empty()) text += "  " + form.note + "\n";
   if (form.activations) {
-    text += "closed form, peak activations: " + form.activations_expression + " = " + number(*form.activations) +
-            " microbatches; simulated " + number(study.peak_microbatches()) + "\n";
+    text += "closed form, peak activations: " + form.activations_expression + " = " + six_digits(*form.activations) +
+            " microbatches; simulated " + six_digits(study.peak_microbatches()) + "\n";
   }
   return text;
 }
@@ -129,7 +123,7 @@ std::string ranks_text(const ScheduleStudy& study) {
   const auto& timing = study.timing;
   Table table({"rank", "busy", "bubble of step", "bubble of span", "peak activations until W", "until I"});
   for (std::size_t rank = 0; rank < std::min(study.order.ranks.size(), most_rows); ++rank) {
-    table.add({std::to_string(rank), number(timing.busy[rank]),
+    table.add({std::to_string(rank), six_digits(timing.busy[rank]),
                with_share(timing.bubble_step[rank], study.step_fraction(rank)),
                with_share(timing.bubble_span[rank], study.span_fraction(rank)),
                std::to_string(study.held.until_weight_gradient[rank]),
@@ -152,12 +146,12 @@ std::string ranks_text(const ScheduleStudy& study) {
 std::string design_text(const ScheduleStudy& study) {
   constexpr std::size_t most_rivals = 5;
   const auto& design = *study.design;
-  std::string text = "lower bound " + number(design.lower_bound) + ", gap " + percent(design.gap) + "; the bound is " +
-                     design.bounded_by + "\n";
+  std::string text = "lower bound " + six_digits(design.lower_bound) + ", gap " + percent(design.gap) +
+                     "; the bound is " + design.bounded_by + "\n";
   if (!design.published.empty()) {
     text += "published schedules under the same limits:";
     for (std::size_t i = 0; i < std::min(design.published.size(), most_rivals); ++i)
-      text += (i == 0 ? " " : ", ") + design.published[i].schedule + " " + number(design.published[i].makespan);
+      text += (i == 0 ? " " : ", ") + design.published[i].schedule + " " + six_digits(design.published[i].makespan);
     text += design.published.size() > most_rivals ? ", ...\n" : "\n";
   }
   for (const auto& sentence : design.why) text += sentence + "\n";
@@ -175,7 +169,7 @@ std::string schedule_text(const ScheduleStudy& study) {
                      " per rank, placement " + std::string(name(shape.placement)) + "\n";
   if (!study.remark.empty()) text += study.remark + "\n";
   text += times_text(study.times, "of one microbatch on one chunk");
-  text += "makespan " + number(study.timing.makespan) + "\n\n" + timeline_text(study) + ranks_text(study) + "\n" +
+  text += "makespan " + six_digits(study.timing.makespan) + "\n\n" + timeline_text(study) + ranks_text(study) + "\n" +
           (study.design ? design_text(study) : form_text(study));
   return text;
 }
@@ -200,17 +194,18 @@ std::string comparison_text(std::span<const ComparedSchedule> schedules, const w
     }
     const auto& study = *row.study;
     const auto step = study.worst_step(), span = study.worst_span();
-    std::vector<std::string> cells = {row.name, std::to_string(study.order.shape.chunks), number(study.timing.makespan),
+    std::vector<std::string> cells = {row.name, std::to_string(study.order.shape.chunks),
+                                      six_digits(study.timing.makespan),
                                       with_share(study.timing.bubble_step[step], study.step_fraction(step)),
                                       with_share(study.timing.bubble_span[span], study.span_fraction(span))};
     if (const auto& form = study.form) {
       const auto value = form->value + form->latency_value.value_or(0);
-      cells.insert(cells.end(), {number(value), form->of == workloads::ClosedForm::Of::step ? "step" : "span",
+      cells.insert(cells.end(), {six_digits(value), form->of == workloads::ClosedForm::Of::step ? "step" : "span",
                                  form->applies ? "yes" : "no"});
     } else {
       cells.insert(cells.end(), {"none", "", ""});
     }
-    cells.push_back(number(study.peak_microbatches()));
+    cells.push_back(six_digits(study.peak_microbatches()));
     cells.push_back(std::to_string(study.parameter_copies()) + "x");
     table.add(cells);
   }

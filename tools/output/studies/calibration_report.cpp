@@ -17,8 +17,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t shown_rows = 10;
 
-std::string signed_percent(double fraction) { return (fraction < 0 ? "-" : "+") + percent(std::abs(fraction)); }
-
 struct Group {
   std::string name;
   validation::ErrorStatistics errors;

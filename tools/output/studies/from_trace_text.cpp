@@ -14,8 +14,7 @@ using Json = nlohmann::ordered_json;
 
 std::string error_text(Seconds simulated, Seconds recorded) {
   if (!(recorded > Seconds(0))) return "not recorded";
-  const double error = simulated / recorded - 1;
-  return (error >= 0 ? "+" : "") + percent(error);
+  return signed_percent(simulated / recorded - 1);
 }
 
 /// What the recorded time means for the work of the scenario: FLOP/s of products and attention, bytes/s of others.

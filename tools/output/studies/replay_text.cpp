@@ -17,8 +17,6 @@ constexpr std::size_t most_rows = 32;
 // Letters of the first and of other columns that keep the tables below within 80 columns.
 constexpr std::size_t widest_name = 16, widest_cell = 12;
 
-std::string signed_percent(double fraction) { return (fraction >= 0 ? "+" : "") + percent(fraction); }
-
 std::optional<double> error_of(Seconds simulated, const std::optional<Seconds>& recorded) {
   if (!recorded || !(*recorded > Seconds(0))) return std::nullopt;
   return simulated / *recorded - 1;

@@ -4,24 +4,18 @@
 
 #include "sim/studies/validation/error_band.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/studies/percent_column_private.hpp"
 #include "tools/output/studies/validation_report.hpp"
 
 namespace lockstep::output {
-
-namespace {
-
-std::string number(double fraction) { return fixed(100 * fraction, 1); }
-std::string with_sign(double fraction) { return (fraction < 0 ? "" : "+") + number(fraction); }
-
-}  // namespace
 
 std::string validation_page_line(const validation::Family& family) {
   const auto& time = family.time;
   const auto name =
       "| " + family.table + " | " + std::to_string(time.rows) + " | " + std::to_string(family.skipped) + " | ";
   if (time.rows == 0) return name + "| | | | |";
-  return name + number(time.mean_abs) + " | " + number(time.median_abs) + " | " + with_sign(time.bias) + " | " +
-         number(time.max_abs) + " | " + (family.spearman ? fixed(*family.spearman, 2) : "") + " |";
+  return name + in_percent(time.mean_abs) + " | " + in_percent(time.median_abs) + " | " + with_sign(time.bias) + " | " +
+         in_percent(time.max_abs) + " | " + (family.spearman ? fixed(*family.spearman, 2) : "") + " |";
 }
 
 namespace {
@@ -93,7 +87,7 @@ std::string targets_part(const std::vector<validation::ValidatedRun>& runs) {
       "|\n|---|---|---|---|---|---|---|\n";
   for (const auto& [family, target] : judged) {
     text += "| " + family.table + " | " + std::to_string(family.time.rows) + " | " + asked(*target) + " | " +
-            number(family.time.mean_abs) + " | " + number(family.time.max_abs) + " | " +
+            in_percent(family.time.mean_abs) + " | " + in_percent(family.time.max_abs) + " | " +
             (family.spearman ? fixed(*family.spearman, 2) : "") + " | " + (meets(family, *target) ? "yes" : "**no**") +
             " |\n";
   }
@@ -139,8 +133,9 @@ std::string kinds_part(const std::vector<validation::ValidatedRun>& runs) {
       const auto found = validation::statistics_of(std::move(errors));
       const bool met = 100 * found.mean_abs <= kind.mean;
       text += "| " + std::string(kind.name) + (small ? ", models below 1e9 parameters" : "") + " | " +
-              std::to_string(found.rows) + " | " + (small ? "" : fixed(kind.mean, 0)) + " | " + number(found.mean_abs) +
-              " | " + number(found.median_abs) + " | " + with_sign(found.bias) + " | " +
+              std::to_string(found.rows) + " | " + (small ? "" : fixed(kind.mean, 0)) + " | " +
+              in_percent(found.mean_abs) + " | " + in_percent(found.median_abs) + " | " + with_sign(found.bias) +
+              " | " +
               (small ? ""
                : met ? "yes"
                      : "**no**") +
@@ -162,8 +157,8 @@ std::string left_out_part(const std::vector<validation::LeftOut>& tables) {
       "| chip | table | rows | predicted % | fitted to all % | fitted to the others % |\n|---|---|---|---|---|---|\n";
   for (const auto& left : tables) {
     text += "| " + left.chip + " | " + left.table + " | " + std::to_string(left.as_is.rows) + " | " +
-            number(left.as_is.mean_abs) + " | " + number(left.fitted.mean_abs) + " | " +
-            number(left.left_out.mean_abs) + " |\n";
+            in_percent(left.as_is.mean_abs) + " | " + in_percent(left.fitted.mean_abs) + " | " +
+            in_percent(left.left_out.mean_abs) + " |\n";
   }
   return text + "\n";
 }
@@ -209,13 +204,14 @@ std::string memory_part(const std::vector<validation::ValidatedRun>& runs) {
     const bool met = 100 * share <= memory_refused && 100 * memory.mean_abs <= memory_mean;
     const auto in = [&](const std::string& figure) { return memory.rows > 0 ? figure : ""; };
     text += "| " + family.table + " | " + std::to_string(family.ran) + " | " + std::to_string(family.refused) + " | " +
-            number(share) + " | " + (memory.rows > 0 ? std::to_string(memory.rows) : "") + " | " +
-            in(number(memory.mean_abs)) + " | " + in(number(memory.median_abs)) + " | " + in(with_sign(memory.bias)) +
-            " | " + in(number(memory.max_abs)) + " | " + (met ? "yes" : "**no**") + " |\n";
+            in_percent(share) + " | " + (memory.rows > 0 ? std::to_string(memory.rows) : "") + " | " +
+            in(in_percent(memory.mean_abs)) + " | " + in(in_percent(memory.median_abs)) + " | " +
+            in(with_sign(memory.bias)) + " | " + in(in_percent(memory.max_abs)) + " | " + (met ? "yes" : "**no**") +
+            " |\n";
   }
   if (ran == 0) return "";
   return text + "\nOf all " + std::to_string(ran) + " steps " + std::to_string(refused) + " are said not to fit, " +
-         number(static_cast<double>(refused) / static_cast<double>(ran)) + " %.\n\n";
+         in_percent(static_cast<double>(refused) / static_cast<double>(ran)) + " %.\n\n";
 }
 
 std::string worst_part(const std::vector<validation::ValidatedRun>& runs) {

@@ -2,13 +2,11 @@
 #include <algorithm>
 
 #include "tools/output/elements/table.hpp"
+#include "tools/output/studies/percent_column_private.hpp"
 #include "tools/output/studies/validation_report.hpp"
 
 namespace lockstep::output {
 namespace {
-
-std::string number(double fraction) { return fixed(100 * fraction, 1); }
-std::string with_sign(double fraction) { return (fraction < 0 ? "" : "+") + number(fraction); }
 
 /// Means over the machines, each counting once.
 struct OwnStepsMean {
@@ -35,7 +33,7 @@ std::string ablation_text(const std::vector<validation::Ablated>& ablated) {
   Table table({"without", "table", "rows", "touched", "mean with", "mean without", "bias without"});
   for (const auto& row : ablated) {
     table.add({std::string(row.effect), row.table, std::to_string(row.rows), std::to_string(row.touched),
-               percent(row.with.mean_abs), percent(row.without.mean_abs), with_sign(row.without.bias) + " %"});
+               percent(row.with.mean_abs), percent(row.without.mean_abs), signed_percent(row.without.bias)});
   }
   return table.to_string();
 }
@@ -45,7 +43,7 @@ std::string own_steps_text(const std::vector<calibration::OwnSteps>& studied) {
                "band width", "after"});
   for (const auto& row : studied) {
     table.add({row.machine, std::to_string(row.given), std::to_string(row.predicted), percent(row.before.mean_abs),
-               percent(row.after.mean_abs), with_sign(row.before.bias) + " %", with_sign(row.after.bias) + " %",
+               percent(row.after.mean_abs), signed_percent(row.before.bias), signed_percent(row.after.bias),
                percent(row.held_before), percent(row.held_after), percent(row.width_before), percent(row.width_after)});
   }
   if (studied.empty()) return table.to_string();
@@ -66,7 +64,7 @@ std::string ablation_part(const std::vector<validation::Ablated>& ablated) {
   for (const auto& effect : validation::model_effects()) {
     std::string cell;
     for (const auto& row : ablated) {
-      const auto with = number(row.with.mean_abs), without = number(row.without.mean_abs);
+      const auto with = in_percent(row.with.mean_abs), without = in_percent(row.without.mean_abs);
       if (row.effect != effect.name || with == without) continue;
       cell += (cell.empty() ? "" : "; ") + row.table + " " + with + ", " + without;
     }
@@ -87,13 +85,13 @@ std::string own_steps_part(const std::vector<calibration::OwnSteps>& studied) {
       "% | after |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const auto& row : studied) {
     text += "| " + row.machine + " | " + std::to_string(row.predicted) + " | " + fixed(row.sustained, 2) + " | " +
-            fixed(row.host, 2) + " | " + number(row.before.mean_abs) + " | " + number(row.after.mean_abs) + " | " +
-            with_sign(row.before.bias) + " | " + with_sign(row.after.bias) + " | " + fixed(100 * row.held_before, 0) +
-            " | " + fixed(100 * row.held_after, 0) + " | " + fixed(100 * row.width_before, 0) + " | " +
-            fixed(100 * row.width_after, 0) + " |\n";
+            fixed(row.host, 2) + " | " + in_percent(row.before.mean_abs) + " | " + in_percent(row.after.mean_abs) +
+            " | " + with_sign(row.before.bias) + " | " + with_sign(row.after.bias) + " | " +
+            fixed(100 * row.held_before, 0) + " | " + fixed(100 * row.held_after, 0) + " | " +
+            fixed(100 * row.width_before, 0) + " | " + fixed(100 * row.width_after, 0) + " |\n";
   }
   const auto mean = mean_of(studied);
-  text += "| mean of machines | | | | " + number(mean.before) + " | " + number(mean.after) + " | | | " +
+  text += "| mean of machines | | | | " + in_percent(mean.before) + " | " + in_percent(mean.after) + " | | | " +
           fixed(100 * mean.held_before, 0) + " | " + fixed(100 * mean.held_after, 0) + " | " +
           fixed(100 * mean.width_before, 0) + " | " + fixed(100 * mean.width_after, 0) + " |\n";
   return text + "\n";

@@ -13,8 +13,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t shown_rows = 10;
 
-std::string signed_percent(double fraction) { return (fraction < 0 ? "-" : "+") + percent(std::abs(fraction)); }
-
 Json or_null(bool exists, double value) { return exists ? Json(value) : Json(); }
 
 }  // namespace

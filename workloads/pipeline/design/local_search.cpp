@@ -4,22 +4,18 @@
 #include <array>
 #include <utility>
 
+#include "sim/core/splitmix64.hpp"
 #include "workloads/pipeline/design/word_timing.hpp"
 
 namespace lockstep::workloads {
 namespace {
 
-/// splitmix64: the same sequence everywhere.
+/// The same sequence everywhere.
 class Dice {
  public:
-  std::uint64_t next() {
-    auto z = state_ += 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31U);
-  }
   std::int32_t below(std::int64_t count) {
-    return static_cast<std::int32_t>(next() % static_cast<std::uint64_t>(count));
+    const auto drawn = splitmix64(std::exchange(state_, state_ + splitmix64_step));
+    return static_cast<std::int32_t>(drawn % static_cast<std::uint64_t>(count));
   }
 
  private:

@@ -53,6 +53,16 @@ TEST(ScenarioInputs, OneKeyChangesOneInput) {
               ElementsAre("buckets of gradients"));
 }
 
+// An order from a file has the file's name, also on one rank, where no schedule by name has anything to order.
+TEST(ScenarioInputs, AnOrderHasItsName) {
+  auto scenario = small_scenario();
+  const auto prepared = preparation::prepare(scenario);
+  EXPECT_EQ(output::schedule_text(scenario, prepared.pipeline.order), "none");
+  scenario.pipeline.file = "mine.csv";
+  scenario.pipeline.schedule = "mine";
+  EXPECT_EQ(output::schedule_text(scenario, prepared.pipeline.order), "mine");
+}
+
 // The file itself describes the small scenario's six layers, so the model has no name; the chip has one.
 TEST(ScenarioInputs, WhatAFileDescribesIsCounted) {
   const auto scenario = small_scenario();

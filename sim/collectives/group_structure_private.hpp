@@ -1,0 +1,12 @@
+#pragma once
+/// The shape of groups on a cluster, as far as algorithms look at it.
+#include <vector>
+
+#include "sim/collectives/group_network.hpp"
+
+namespace lockstep::collectives {
+
+/// Sizes, hops and rails of `groups`, of which there is one at least; sizes are those of the largest.
+[[nodiscard]] GroupStructure structure_of(const topologies::Cluster& cluster, const std::vector<NetworkGroup>& groups);
+
+}  // namespace lockstep::collectives
