@@ -6,7 +6,6 @@
 #include <set>
 
 #include "sim/collectives/algorithms.hpp"
-#include "sim/collectives/exchange_by_switch.hpp"
 #include "sim/collectives/group_structure_private.hpp"
 #include "sim/collectives/slot_loads.hpp"
 #include "sim/core/errors.hpp"

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/exchange_by_switch.hpp"
 #include "sim/collectives/group_structure_private.hpp"
 
