@@ -98,8 +98,12 @@ void check_algorithm(const topologies::Cluster& cluster, const topologies::Mesh&
   }
   if (wanted.empty()) return;
   if (std::find(serving.begin(), serving.end(), wanted) != serving.end()) return;
+  auto known = serving;
+  if (collectives::is_designed(kind) &&
+      !collectives::design::why_not_designed(mesh.axis("group").size(), cluster.links()))
+    known.emplace_back(collectives::designed_name);
   std::string list;
-  for (const auto& algorithm : serving) list += (list.empty() ? "one of " : ", ") + algorithm;
+  for (const auto& algorithm : known) list += (list.empty() ? "one of " : ", ") + algorithm;
   const auto groups = collectives::GroupNetwork(cluster, mesh, {"group"}).structure();
   const std::int64_t pairs = std::int64_t{groups.groups} * groups.members * (groups.members - 1);
   const bool too_many = kind == workloads::CollectiveKind::all_to_all && wanted.starts_with("direct") &&

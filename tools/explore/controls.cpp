@@ -52,9 +52,7 @@ YamlView inside(const YamlView& root, const std::string& block, const std::strin
 
 std::vector<std::string> schedule_names() {
   std::vector<std::string> names;
-  for (const workloads::Schedule& schedule : workloads::schedules()) {
-    if (!schedule.takes_slices) names.emplace_back(schedule.name);
-  }
+  for (const workloads::Schedule& schedule : workloads::schedules()) names.emplace_back(schedule.name);
   return names;
 }
 
