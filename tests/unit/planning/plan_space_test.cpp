@@ -279,8 +279,9 @@ TEST(PlanSpaceTest, TriesTheFilesOwnContextAxis) {
         "search: {tensor: 1, pipeline: 1, zero: 0, microbatches: 2" +
             search + "}\n",
         "small", source_dir);
+    const planning::PlanSpace space(scenario);
     std::set<std::int32_t> all;
-    for (const auto& node : planning::PlanSpace(scenario).nodes()) all.insert(node.degrees.context);
+    for (const auto& node : space.nodes()) all.insert(node.degrees.context);
     return all;
   };
   EXPECT_THAT(contexts(""), ElementsAre(1, 2));
