@@ -9,6 +9,7 @@
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/design/bottleneck_cut.hpp"
 #include "sim/collectives/design/simple_graph.hpp"
+#include "sim/collectives/group_structure_private.hpp"
 #include "sim/core/errors.hpp"
 
 namespace lockstep::collectives {
@@ -124,8 +125,7 @@ class Designed final : public MadeForGroups {
 }  // namespace
 
 std::vector<DeviceId> in_order_of_ranks(const topologies::Cluster& cluster, std::vector<DeviceId> members) {
-  Indexed<DeviceId, DeviceId> places(cluster.devices());
-  for (DeviceId place = 0; place < cluster.devices(); ++place) places[cluster.device_at_position(place)] = place;
+  const auto places = places_in_order(cluster, UnitOrder::ranks);
   std::sort(members.begin(), members.end(),
             [&](DeviceId left, DeviceId right) { return places[left] < places[right]; });
   return members;
@@ -209,11 +209,9 @@ std::vector<topologies::LinkId> TreesOnGroups::links_of(const topologies::Cluste
 void TreesOnGroups::find_step(const topologies::Cluster& cluster, const std::vector<DeviceId>& members, Pass pass) {
   auto& step = step_[position_of(pass)];
   visit_arcs(members, pass, [&](DeviceId from, DeviceId to, int /*copies*/) {
-    Seconds latency(0);
-    for (const auto link : cluster.route(from, to)) latency += cluster.link(link).latency;
     const bool is_remote = cluster.unit_of(from) != cluster.unit_of(to);
     auto& longest = is_remote ? step.remote : step.local;
-    longest = std::max(longest, latency);
+    longest = std::max(longest, latency(cluster, from, to));
     (is_remote ? step.has_remote : step.has_local) = true;
   });
 }

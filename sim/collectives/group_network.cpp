@@ -13,18 +13,6 @@
 namespace lockstep::collectives {
 namespace {
 
-using PlaceOfDevice = Indexed<topologies::DeviceId, topologies::DeviceId>;
-
-/// For each device the key by which the units of a group are ordered: its place in the order of ranks, or its number.
-PlaceOfDevice places_in_order(const topologies::Cluster& cluster, UnitOrder order) {
-  PlaceOfDevice places(cluster.devices());
-  for (topologies::DeviceId position = 0; position < cluster.devices(); ++position) {
-    const auto device = order == UnitOrder::ranks ? cluster.device_at_position(position) : position;
-    places[device] = position;
-  }
-  return places;
-}
-
 NetworkGroup on_devices(const topologies::Cluster& cluster, std::vector<topologies::DeviceId> members,
                         const PlaceOfDevice& places) {
   NetworkGroup result{std::move(members), {}, {}};

@@ -6,13 +6,23 @@
 #include "sim/collectives/group_structure_private.hpp"
 
 namespace lockstep::collectives {
-namespace {
+
+PlaceOfDevice places_in_order(const topologies::Cluster& cluster, UnitOrder order) {
+  PlaceOfDevice places(cluster.devices());
+  for (topologies::DeviceId position = 0; position < cluster.devices(); ++position) {
+    const auto device = order == UnitOrder::ranks ? cluster.device_at_position(position) : position;
+    places[device] = position;
+  }
+  return places;
+}
 
 Seconds latency(const topologies::Cluster& cluster, topologies::DeviceId from, topologies::DeviceId to) {
   Seconds total(0);
   for (const auto link : cluster.route(from, to)) total += cluster.link(link).latency;
   return total;
 }
+
+namespace {
 
 int rails_of(const topologies::Cluster& cluster, const NetworkGroup& group) {
   std::size_t least = group.units.front().size();

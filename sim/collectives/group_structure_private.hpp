@@ -6,6 +6,13 @@
 
 namespace lockstep::collectives {
 
+/// For each device the key by which the units of a group are ordered: its place in the order of ranks, or its number.
+using PlaceOfDevice = Indexed<topologies::DeviceId, topologies::DeviceId>;
+[[nodiscard]] PlaceOfDevice places_in_order(const topologies::Cluster& cluster, UnitOrder order);
+
+/// The sum over the links of the route.
+[[nodiscard]] Seconds latency(const topologies::Cluster& cluster, topologies::DeviceId from, topologies::DeviceId to);
+
 /// Sizes, hops and rails of `groups`, of which there is one at least; sizes are those of the largest.
 [[nodiscard]] GroupStructure structure_of(const topologies::Cluster& cluster, const std::vector<NetworkGroup>& groups);
 
