@@ -65,6 +65,12 @@ topologies::Protocol launched(topologies::Protocol protocol) {
   return protocol;
 }
 
+Seconds route_latency(const topologies::Cluster& cluster, topologies::DeviceId from, topologies::DeviceId to) {
+  Seconds total(0);
+  for (const auto link : cluster.route(from, to)) total += cluster.link(link).latency;
+  return total;
+}
+
 void append_route(const topologies::Cluster& cluster, topologies::DeviceId from, topologies::DeviceId to,
                   std::vector<topologies::LinkId>& links) {
   const auto routes = cluster.routes(from, to);

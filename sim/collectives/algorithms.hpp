@@ -53,6 +53,9 @@ inline constexpr std::int64_t most_counted_pairs = 17'000'000;
 /// A protocol that has been launched.
 [[nodiscard]] topologies::Protocol launched(topologies::Protocol protocol);
 
+/// The sum over the links of the route.
+[[nodiscard]] Seconds route_latency(const topologies::Cluster& cluster, topologies::DeviceId from,
+                                    topologies::DeviceId to);
 void append_route(const topologies::Cluster& cluster, topologies::DeviceId from, topologies::DeviceId to,
                   std::vector<topologies::LinkId>& links);
 /// Members unit by unit.

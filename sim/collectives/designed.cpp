@@ -211,7 +211,7 @@ void TreesOnGroups::find_step(const topologies::Cluster& cluster, const std::vec
   visit_arcs(members, pass, [&](DeviceId from, DeviceId to, int /*copies*/) {
     const bool is_remote = cluster.unit_of(from) != cluster.unit_of(to);
     auto& longest = is_remote ? step.remote : step.local;
-    longest = std::max(longest, latency(cluster, from, to));
+    longest = std::max(longest, network::route_latency(cluster, from, to));
     (is_remote ? step.has_remote : step.has_local) = true;
   });
 }

@@ -16,12 +16,6 @@ PlaceOfDevice places_in_order(const topologies::Cluster& cluster, UnitOrder orde
   return places;
 }
 
-Seconds latency(const topologies::Cluster& cluster, topologies::DeviceId from, topologies::DeviceId to) {
-  Seconds total(0);
-  for (const auto link : cluster.route(from, to)) total += cluster.link(link).latency;
-  return total;
-}
-
 namespace {
 
 int rails_of(const topologies::Cluster& cluster, const NetworkGroup& group) {
@@ -37,17 +31,20 @@ int rails_of(const topologies::Cluster& cluster, const NetworkGroup& group) {
 void add_hops(const topologies::Cluster& cluster, const NetworkGroup& group, GroupStructure& structure) {
   const auto& units = group.units;
   for (const auto& unit : units) {
-    if (unit.size() > 1) structure.local_hop = std::max(structure.local_hop, latency(cluster, unit[0], unit[1]));
+    if (unit.size() > 1)
+      structure.local_hop = std::max(structure.local_hop, network::route_latency(cluster, unit[0], unit[1]));
   }
   if (units.size() == 1) return;
   Seconds around(0);
   for (std::size_t u = 0; u < units.size(); ++u) {
-    const Seconds to_next = latency(cluster, units[u].front(), units[(u + 1) % units.size()].front());
+    const Seconds to_next = network::route_latency(cluster, units[u].front(), units[(u + 1) % units.size()].front());
     around += to_next;
     structure.remote_hop = std::max(structure.remote_hop, to_next);
     if (u == 0) continue;
-    structure.remote_hop = std::max(structure.remote_hop, latency(cluster, units.front().front(), units[u].front()));
-    structure.cross_hop = std::max(structure.cross_hop, latency(cluster, units.front().front(), units[u].back()));
+    structure.remote_hop =
+        std::max(structure.remote_hop, network::route_latency(cluster, units.front().front(), units[u].front()));
+    structure.cross_hop =
+        std::max(structure.cross_hop, network::route_latency(cluster, units.front().front(), units[u].back()));
   }
   structure.around = std::max(structure.around, around);
 }

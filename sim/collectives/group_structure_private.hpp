@@ -10,9 +10,6 @@ namespace lockstep::collectives {
 using PlaceOfDevice = Indexed<topologies::DeviceId, topologies::DeviceId>;
 [[nodiscard]] PlaceOfDevice places_in_order(const topologies::Cluster& cluster, UnitOrder order);
 
-/// The sum over the links of the route.
-[[nodiscard]] Seconds latency(const topologies::Cluster& cluster, topologies::DeviceId from, topologies::DeviceId to);
-
 /// Sizes, hops and rails of `groups`, of which there is one at least; sizes are those of the largest.
 [[nodiscard]] GroupStructure structure_of(const topologies::Cluster& cluster, const std::vector<NetworkGroup>& groups);
 

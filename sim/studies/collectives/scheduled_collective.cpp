@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 
+#include "sim/collectives/algorithms.hpp"
 #include "sim/core/errors.hpp"
 
 namespace lockstep::studies {
@@ -60,9 +61,7 @@ void ScheduledCollective::lay_line(collectives::ConnectionId id, const std::vect
   for (const auto& group : groups) {
     const auto sender = group.members[position_of(from)], receiver = group.members[position_of(to)];
     const auto source = mesh_.device_of(sender), target = mesh_.device_of(receiver);
-    Seconds latency(0);
-    for (const auto link : cluster_.route(source, target)) latency += cluster_.link(link).latency;
-    line.latency = std::max(line.latency, latency);
+    line.latency = std::max(line.latency, collectives::network::route_latency(cluster_, source, target));
     line.remote = line.remote || cluster_.unit_of(source) != cluster_.unit_of(target);
     auto links = cluster_.routes(source, target);
     std::map<topologies::LinkId, double> crossings;
