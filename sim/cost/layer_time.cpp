@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "topologies/placement/mesh.hpp"
 #include "workloads/step/step_pipeline.hpp"
 
 namespace lockstep::cost {
@@ -37,7 +38,8 @@ Seconds pass_overlapped(const workloads::BlockSteps& steps, Seconds hidden, coll
     for (const int before : step.after) {
       if (before != workloads::BlockStep::outside) start = std::max(start, end[before]);
     }
-    const auto streams = computes(step) ? workloads::AxisNames{""} : step.axes;
+    auto streams = computes(step) ? workloads::AxisNames{""} : step.axes;
+    for (auto& stream : streams) stream = topologies::axis_part(stream).axis;  // a part takes turns with the whole
     for (const auto& stream : streams) start = std::max(start, free[stream]);
     end[i] = start + time;
     for (const auto& stream : streams) free[stream] = end[i];

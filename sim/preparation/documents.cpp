@@ -260,6 +260,19 @@ workloads::SequenceLoad sequence_load(const scenario::Scenario& scenario, const 
   return LoadOfStep(scenario, parallel).run();
 }
 
+double least_attended(const scenario::Scenario& scenario, const std::vector<Documents>& documents,
+                      const workloads::LayerKind& reach) {
+  double least = 1;
+  for (const auto& of_sequence : documents) {
+    workloads::SequenceLoad load;
+    load.sequence_length = scenario.batch.sequence_length;
+    load.causal = scenario.derive.causal;
+    load.microbatches.push_back({counted(of_sequence), 1, 1});
+    least = std::min(least, load.attended(reach, 0));
+  }
+  return least;
+}
+
 Flops flops_of_documents(const scenario::Scenario& scenario) {
   std::map<std::int64_t, std::int64_t> counts;
   for (const auto& documents : documents_of_step(scenario)) {

@@ -20,6 +20,13 @@ namespace lockstep::preparation {
 [[nodiscard]] workloads::SequenceLoad sequence_load(const scenario::Scenario& scenario,
                                                     const workloads::Parallel& parallel);
 
+/// The least work of attention that a sequence of the step has in layers of that reach, over that of a sequence which
+/// is one document. Where documents lie on all context ranks, no rank has less for each of its sequences, however the
+/// step is split.
+[[nodiscard]] double least_attended(const scenario::Scenario& scenario,
+                                    const std::vector<std::vector<std::int64_t>>& documents,
+                                    const workloads::LayerKind& reach);
+
 /// FLOPs that MFU counts: those of the documents, without padding.
 [[nodiscard]] Flops flops_of_documents(const scenario::Scenario& scenario);
 

@@ -16,8 +16,8 @@ inline auto fields(const workloads::BlockOptions& of) {
   return std::tie(dropout, fused_attention, activation_bytes);
 }
 inline auto fields(const workloads::Parallel& of) {
-  const auto& [data, fsdp, tensor, context, expert, zero, zero_of, sequence_parallel, experts_over] = of;
-  return std::tie(data, fsdp, tensor, context, expert, zero, zero_of, sequence_parallel, experts_over);
+  const auto& [data, fsdp, tensor, context, expert, zero, zero_of, sequence_parallel, experts_over, expert_tensor] = of;
+  return std::tie(data, fsdp, tensor, context, expert, zero, zero_of, sequence_parallel, experts_over, expert_tensor);
 }
 inline auto fields(const workloads::PlanOverrides& of) {
   const auto& [activations, weights, gradients, optimizer] = of;
@@ -38,12 +38,14 @@ inline auto fields(const scenario::RoutingSpec& of) {
 inline auto fields(const workloads::DerivePolicy& of) {
   const auto& [activation_element, weight_element, gradient_element, causal, earlier_tokens, sharing_slices,
                regather_weights, share_activation_gathers, collective_matmul, context_attention, balanced_context,
-               recompute, token_copies, counted_slots, one_hot_slots, rows_multiple, counts_wait, kept, kept_attention,
-               loss_element, dispatch_element, operand_element, accumulates, elementwise_traffic] = of;
+               recompute, token_copies, counted_slots, one_hot_slots, rows_multiple, counts_wait, kept,
+               kept_for_functions, kept_attention, loss_element, dispatch_element, operand_element, accumulates,
+               elementwise_traffic] = of;
   return std::tie(activation_element, weight_element, gradient_element, causal, earlier_tokens, sharing_slices,
                   regather_weights, share_activation_gathers, collective_matmul, context_attention, balanced_context,
                   recompute, token_copies, counted_slots, one_hot_slots, rows_multiple, counts_wait, kept,
-                  kept_attention, loss_element, dispatch_element, operand_element, accumulates, elementwise_traffic);
+                  kept_for_functions, kept_attention, loss_element, dispatch_element, operand_element, accumulates,
+                  elementwise_traffic);
 }
 
 inline auto fields(const workloads::MuonSpec& of) {

@@ -28,7 +28,8 @@ workloads::Parallel sizes_in(const std::vector<topologies::AxisRequest>& request
 
 /// Puts the user's shardings over the plan; each problem stands at the tensor that has it. Only the whole plan tells
 /// which heads have copies, so sizes are checked after all are in place.
-void apply_overrides(const scenario::Scenario& scenario, workloads::Sizes& sizes, workloads::Plan& plan) {
+void apply_overrides(const scenario::Scenario& scenario, const workloads::Parallel& parallel, workloads::Sizes& sizes,
+                     workloads::Plan& plan) {
   Problems problems;
   std::set<std::string> refused;
   const auto each = [&](const auto& visit) {
@@ -51,7 +52,7 @@ void apply_overrides(const scenario::Scenario& scenario, workloads::Sizes& sizes
   };
   each([&](const workloads::ShardedTensor& tensor, auto tensors) {
     workloads::PlanOverrides one;
-    (one.*tensors) = {tensor};
+    (one.*tensors) = {split_by_tensor_axes(tensor, parallel)};
     apply(one, plan);
     (void)sizes.local_elements(tensor);  // its axes exist
   });
@@ -92,6 +93,17 @@ void check_parallel(const scenario::Scenario& scenario, const workloads::Paralle
   const auto& model = scenario.model;
   if (parallel.expert > 1 && !model.experts) {
     refuse(scenario, "parallel.expert", "the model has no experts", "1, or a mixture of experts such as mixtral-8x7b");
+  }
+  if (parallel.expert_tensor > 0 && !model.experts) {
+    refuse(scenario, "parallel.expert_tensor", "the model has no experts",
+           "no expert_tensor, or a mixture of experts such as mixtral-8x7b");
+  }
+  if (parallel.tensor % parallel.ranks_of_an_expert() != 0) {
+    const auto ranks = std::to_string(parallel.tensor);
+    refuse(scenario, "parallel.expert_tensor",
+           std::to_string(parallel.expert_tensor) + " ranks to split an expert do not divide the " + ranks +
+               " of the tensor axis",
+           "a size that divides " + ranks);
   }
   if (parallel.context > 1 && !model.attention) {
     refuse(scenario, "parallel.context", "the model has no sequence", "1, or a model with attention");
@@ -134,13 +146,6 @@ void check_kept_operations(const scenario::Scenario& scenario, const workloads::
 double bytes_of_a_cast(topologies::Precision precision) {
   const double read = precision == topologies::Precision::nvfp4 ? 4 : 2;
   return read + 2 * operand_bytes(precision);
-}
-
-std::int64_t ranks_of_experts(const workloads::Parallel& parallel) {
-  std::int64_t ranks = 1;
-  for (const auto& axis : parallel.experts_over)
-    ranks *= axis == "tensor" ? parallel.tensor : axis == "context" ? parallel.context : parallel.expert;
-  return ranks;
 }
 
 /// The size of the axis along which a collective of measured layers runs, which has to be there.
@@ -210,13 +215,13 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
     if (request.name != "pipeline") sizes.axes[request.name] = request.size;
   }
   if (scenario.training.flat_zero_shards) sizes.flat_axes = {"data", "fsdp", "context", "expert"};
-  model.expert_ranks = ranks_of_experts(parallel);
+  model.expert_ranks = parallel.ranks_of_experts();
   model.parallel = parallel;
   check_kept_operations(scenario, blocks);
   check_slices(scenario, parallel, blocks);
   try {
     model.plan = plan_for(blocks, parallel);
-    apply_overrides(scenario, sizes, model.plan);
+    apply_overrides(scenario, parallel, sizes, model.plan);
     model.order = blocks.order;
     model.layers.clear();
     refuse_change_between_layers(blocks, model.plan);

@@ -158,7 +158,7 @@ void read_recompute(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   view.refuse_unknown_keys();
 }
 
-/// 8-bit, 16-bit or {format: ..., attention: ..., scaled_together: n}.
+/// 8-bit, 16-bit or {format: ..., functions: ..., attention: ..., scaled_together: n}.
 void read_kept_activations(const YamlView& view, KeyReader& keys, workloads::DerivePolicy& derive) {
   if (!view.exists()) return;
   workloads::KeptFormat kept{8, 0};
@@ -170,6 +170,10 @@ void read_kept_activations(const YamlView& view, KeyReader& keys, workloads::Der
   const auto scaled = keys.optional(view, "scaled_together");
   if (scaled.exists()) kept.scaled_together = scaled.integer(1, 1'000'000);
   if (format.exists() && format.choice({"16-bit", "8-bit"}) == 1) derive.kept = kept;
+  const auto functions = keys.optional(view, "functions");
+  if (functions.exists()) derive.kept_for_functions = functions.choice({"16-bit", "8-bit"}) == 1;
+  if (functions.exists() && derive.kept_for_functions && !derive.kept)
+    functions.problem("what products read is kept in 16 bits", "format: 8-bit, or functions: 16-bit");
   const auto attention = keys.optional(view, "attention");
   if (attention.exists()) {
     constexpr std::array<std::int64_t, 3> bits{16, 12, 8};

@@ -182,6 +182,8 @@ class Reader {
         scenario_.parallel.experts_over.emplace_back(axes[item.choice({"expert", "tensor", "context"})]);
       }
     }
+    const auto inside = optional(view, "expert_tensor");
+    if (inside.exists()) scenario_.parallel.expert_tensor = inside.integer(1, 1'000'000);
     const auto attention = optional(view, "context_attention");
     if (attention.exists()) {
       scenario_.derive.context_attention =

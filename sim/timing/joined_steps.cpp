@@ -32,11 +32,12 @@ class Joining {
     if (step != workloads::BlockStep::outside) ends_[step] = true;
   }
 
-  std::vector<workloads::BlockStep> run(bool load_varies) {
+  Indexed<int, workloads::BlockStep> run(const workloads::StepOptions& options) {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const auto& step = steps_[i];
       const bool computes = on_compute_stream(step);
-      const bool alone = load_varies && step.routed;  // its time is another in every layer and microbatch
+      const bool alone = (options.expert_load.varies() && step.routed) ||
+                         (options.sequence_load.varies() && step.attends);  // takes another time in each microbatch
       if (computes && open_ >= 0 && !alone && waits_for_nothing_new(step)) {
         join(step);
       } else {
@@ -136,13 +137,12 @@ workloads::ShardedLayer with_joined_steps(const workloads::ShardedLayer& block, 
                                           const workloads::StepOptions& options) {
   if (!block.pair_turns.empty() || options.offload.activation_layers > 0) return block;
   auto made = block;
-  const bool load_varies = options.expert_load.varies();
   Joining forward(block.forward, rates), backward(block.backward, rates);
   for (const int step : block.output_steps) forward.end_after(step);
   for (const int step : block.input_gradient_steps) backward.end_after(step);
   end_after_gradients(block, options, backward);
-  made.forward = forward.run(load_varies);
-  made.backward = backward.run(load_varies);
+  made.forward = forward.run(options);
+  made.backward = backward.run(options);
   made.output_steps = forward.places(block.output_steps);
   made.input_gradient_steps = backward.places(block.input_gradient_steps);
   for (auto& update : made.weights) update.gradient_steps = backward.places(update.gradient_steps);

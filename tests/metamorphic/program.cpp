@@ -119,7 +119,7 @@ std::optional<Draft> searched(const Draft& draft) {
   for (const auto* key :
        {"mesh", "pipeline", "parallel.tensor", "parallel.context", "parallel.expert", "parallel.data", "parallel.fsdp",
         "parallel.pipeline", "parallel.zero", "batch.microbatches", "training.recompute", "parallel.context_attention",
-        "parallel.context_order", "parallel.experts_over"}) {
+        "parallel.context_order", "parallel.experts_over", "parallel.expert_tensor"}) {
     search.remove(key);
   }
   search.set("search.microbatches", "[1, 2, 4]");

@@ -55,6 +55,7 @@ void add_parallel(Draft& draft, const Sizes& sizes, const RandomModel& model, Ra
   if (sizes.context > 1 && random.percent(30)) draft.set("parallel.context_order", "contiguous");
   if (sizes.expert > 1 && sizes.tensor > 1 && random.percent(20))
     draft.set("parallel.experts_over", "[expert, tensor]");
+  if (sizes.expert > 1 && sizes.tensor > 2 && random.percent(30)) draft.set("parallel.expert_tensor", 2);
 }
 
 /// How many microbatches suit the schedule.

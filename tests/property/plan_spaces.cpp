@@ -37,6 +37,9 @@ std::string batch(int sequences) {
   return "batch: {sequences: " + std::to_string(sequences) + ", sequence_length: 512}\n";
 }
 
+const std::string documents =
+    "batch: {sequences: 32, sequence_length: 4096, lengths: tests/data/lengths_of_documents.csv}\n";
+
 }  // namespace
 
 scenario::Scenario SpaceCase::load() const {
@@ -146,6 +149,9 @@ std::vector<SpaceCase> wide_spaces() {
                                          schedules + "}\n"},
           {"recurrences", hybrid + "cluster: h100:1\n" + batch(64) +
                               "model_of_time: roofline\nsearch: {context: [1, 2, 4], " + schedules + "}\n"},
+          {"documents", deeper + "cluster: h100:1\n" + documents + "search: {context: [1, 2, 4], " + schedules + "}\n"},
+          {"documents, calibrated",
+           wide_mixed + "cluster: h100:2\n" + documents + calibrated + "search: {" + schedules + "}\n"},
           {"chosen tokens", sparse + "cluster: tpu-v5p:4x2\n" + batch(64) +
                                 "search: {context: [1, 2], tensor: [1, 2], " + schedules + "}\n"},
           {"Muon", deeper + "cluster: h100:1\n" + batch(64) +

@@ -113,6 +113,7 @@ GridRow mixture_row(const std::string& name, const std::string& cluster) {
       "{tensor: 2, expert: 4}",
       "{tensor: 2, expert: 4, sequence_parallel: false}",
       "{tensor: 2, expert: 4, experts_over: [expert, tensor]}",
+      "{tensor: 4, expert: 2, experts_over: [expert, tensor], expert_tensor: 2}",
       "{tensor: 2, expert: 2, context: 2, zero: 2}",
       "{tensor: 2, expert: 2, context: 2, experts_over: [expert, context]}",
       "{tensor: 2, context: 2, fsdp: 2, context_attention: all_to_all}",

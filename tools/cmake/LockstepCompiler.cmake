@@ -23,6 +23,7 @@ target_compile_options(lockstep_build_options INTERFACE
   -ffp-contract=off  # results are bit-identical across machines: no fused multiply-add, no fast-math
   # GCC 12 warns by mistake of "text" + std::string (GCC bugs 105651, 105329) and of aggregates of strings as arguments.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overread>

@@ -16,7 +16,7 @@ bool equal(const std::string& a, const std::string& b) {
   if (a.size() != b.size()) return false;
   unsigned differ = 0;
   for (std::size_t i = 0; i < a.size(); ++i)
-    differ |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+    differ |= static_cast<unsigned>(a[i]) ^ static_cast<unsigned>(b[i]);
   return differ == 0;
 }
 

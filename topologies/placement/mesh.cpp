@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/core/errors.hpp"
+#include "topologies/placement/axis_digits.hpp"
 #include "topologies/placement/group_geometry_private.hpp"
 
 namespace lockstep::topologies {
@@ -47,7 +48,7 @@ std::vector<Factor> factors_of(const Mesh& mesh, const std::vector<std::string>&
     const std::int64_t part = name == names.end() ? 0 : axis_part(*name).size;
     if (part > 0) {
       const CutAxis parts = cut(axis, part);
-      append(named ? parts.within : parts.between);
+      append(named == is_outer_digit(*name) ? parts.between : parts.within);
     } else if ((name != names.end()) == named) {
       append(axis.factors);
     }
@@ -83,11 +84,19 @@ void expect_known(const Mesh& mesh, const std::vector<std::string>& names) {
 }  // namespace
 
 AxisPart axis_part(std::string_view name) {
-  const auto slash = name.find('/');
-  AxisPart part{std::string(name.substr(0, slash)), 0};
-  if (slash != std::string_view::npos) std::from_chars(name.data() + slash + 1, name.data() + name.size(), part.size);
+  const auto sign = name.find_first_of("/%");
+  AxisPart part{std::string(name.substr(0, sign)), 0};
+  if (sign == std::string_view::npos) return part;
+  std::from_chars(name.data() + sign + (is_outer_digit(name) ? 2 : 1), name.data() + name.size(), part.size);
   return part;
 }
+
+AxisDigits digits(const std::string& axis, std::int64_t inner_size) {
+  const auto size = std::to_string(inner_size);
+  return {axis + "//" + size, axis + '%' + size};
+}
+
+bool is_outer_digit(std::string_view name) { return name.find("//") != std::string_view::npos; }
 
 std::string part_name(const std::string& axis, std::int64_t size) { return axis + '/' + std::to_string(size); }
 

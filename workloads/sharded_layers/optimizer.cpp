@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "topologies/placement/mesh.hpp"
+#include "workloads/sharding/axis_digits.hpp"
+
 namespace lockstep::workloads {
 namespace {
 
@@ -44,6 +47,8 @@ bool has_dim(const Block& block, const std::string& tensor, const std::string& d
   return std::find(dims.begin(), dims.end(), dim) != dims.end();
 }
 
+bool of_tensor(const std::string& axis) { return topologies::axis_part(axis).axis == "tensor"; }
+
 /// Rows come in and columns go out. Experts number matrices; heads on both sides (of products with latents) belong to
 /// the narrower one. The unembedding, which has the vocabulary, is not Muon's. Copies of key-value heads are no columns
 /// of their own: ranks with the same head have the same part.
@@ -59,7 +64,7 @@ MuonMatrices matrices_of(const BlockTensor& weight, const Block& block, const Pl
   std::int64_t both_size = 1, both_local = 1;
   for (const auto& name : weight.dims) {
     auto dim = *stored.find(name);
-    std::erase_if(dim.axes, [](const auto& axis) { return axis != "tensor"; });  // ZeRO's are gathered for products
+    std::erase_if(dim.axes, [](const auto& axis) { return !of_tensor(axis); });  // ZeRO's are gathered for products
     const bool in = has_dim(block, op->inputs.front(), name), out = has_dim(block, op->output, name);
     if (in && out && (name == "E" || name == "Go")) {  // of experts, of groups of heads
       made.count *= sizes.local(*stored.find(name));
@@ -78,7 +83,7 @@ MuonMatrices matrices_of(const BlockTensor& weight, const Block& block, const Pl
   for (const auto& dim : state.dims) {
     for (const auto& axis : dim.axes) {
       const bool of_experts = dim.name == "E" && contains(stored.find("E")->axes, axis);
-      const bool of_parts = axis == "tensor" && stored.sharded_by(axis) != nullptr;
+      const bool of_parts = of_tensor(axis) && stored.sharded_by(axis) != nullptr;
       if (!of_experts && !of_parts) made.zero.push_back(axis);
     }
   }
@@ -88,6 +93,7 @@ MuonMatrices matrices_of(const BlockTensor& weight, const Block& block, const Pl
     if (!contains(made.zero, axis) && !contains(heads, axis)) made.copied.push_back(axis);
   }
   made.tensor_ranks = sizes.product(made.tensor);
+  made.tensor = whole_axes(std::move(made.tensor));
   made.zero_ranks = sizes.product(made.zero);
   return made;
 }
@@ -141,6 +147,7 @@ void complete_updates(ShardedLayer& derived, const Block& block, const Plan& pla
     update.matrices = matrices_of(block.weight(update.weight), block, plan, sizes);
     for (const auto& dim : shard.dims)
       update.split_over.insert(update.split_over.end(), dim.axes.begin(), dim.axes.end());
+    update.split_over = whole_axes(std::move(update.split_over));
   }
 }
 

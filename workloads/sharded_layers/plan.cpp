@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "topologies/placement/axis_digits.hpp"
+
 namespace lockstep::workloads {
 namespace {
 
@@ -12,10 +14,15 @@ class Strategy {
     if (parallel.data > 1) batch_.push_back("data");
     if (parallel.fsdp > 1) batch_.push_back("fsdp");
     if (parallel.expert > 1) batch_.push_back("expert");
-    if (parallel.tensor > 1) tensor_.push_back("tensor");
     if (parallel.context > 1) context_.push_back("context");
-    for (const auto* axis : {"tensor", "context", "expert"}) {  // an axis that only cuts what a rank has comes first
-      const bool exists = contains(batch_, axis) || contains(tensor_, axis) || contains(context_, axis);
+    tensor_ = tensor_axes(parallel);
+    between_experts_ = tensor_axes_between_experts(parallel);
+    for (const auto& axis : tensor_) {
+      if (!contains(between_experts_, axis)) in_expert_.push_back(axis);
+    }
+    if (contains(parallel.experts_over, "tensor")) experts_ = between_experts_;  // they only cut what a rank has
+    for (const auto* axis : {"context", "expert"}) {
+      const bool exists = contains(batch_, axis) || contains(context_, axis);
       if (exists && contains(parallel.experts_over, axis)) experts_.push_back(axis);
     }
   }
@@ -26,20 +33,21 @@ class Strategy {
     for (auto& dim : result.dims) {
       if (dim.name == "B") dim.axes = batch_;
       if (dim.name == "T") dim.axes = context_;
-      if (is_of_heads(dim.name) || dim.name == "F" || dim.name == "Fs" || dim.name == "Fe") dim.axes = tensor_;
-      if (dim.name == "Fe" && contains(experts_, "tensor")) dim.axes.clear();
+      if (is_of_heads(dim.name) || dim.name == "F" || dim.name == "Fs") dim.axes = tensor_;
+      if (dim.name == "Fe") dim.axes = in_expert_;
       if (dim.name == "V" && tensor.name != "Tokens") dim.axes = tensor_;
       if (dim.name == "C") dim.axes = left_to_slots();
       if (dim.name == "E" && slots) dim.axes = experts_;
     }
     // Tensors that belong to a token as a whole: the residual stream between two tensor-parallel regions, latents,
     // scores. Megatron splits the sequence; the book's layer, which has no sequence dimension, splits D.
-    if (tensor_.empty() || result.sharded_by("tensor") != nullptr || tensor.name == "Tokens") return result;
+    const auto& axes = slots ? in_expert_ : tensor_;
+    if (axes.empty() || result.sharded_by(axes.front()) != nullptr || tensor.name == "Tokens") return result;
     if (tensor.branch) {
-      result.partial = tensor_;
-    } else if (sequence_parallel_ && !(slots && contains(experts_, "tensor"))) {
+      result.partial = axes;
+    } else if (sequence_parallel_) {
       auto* split = result.find(slots ? "C" : result.find("T") != nullptr ? "T" : "D");
-      split->axes.insert(split->axes.end(), tensor_.begin(), tensor_.end());
+      split->axes.insert(split->axes.end(), axes.begin(), axes.end());
     }
     return result;
   }
@@ -70,10 +78,11 @@ class Strategy {
     return weight.dims.size() > 1 && weight.dims.front() == "E";
   }
 
-  /// Batch and sequence axes that do not share out the experts.
+  /// Axes whose ranks have different tokens and do not share out the experts.
   [[nodiscard]] AxisNames left_to_slots() const {
     AxisNames axes = batch_;
     axes.insert(axes.end(), context_.begin(), context_.end());
+    axes.insert(axes.end(), between_experts_.begin(), between_experts_.end());
     std::erase_if(axes, [&](const auto& axis) { return contains(experts_, axis); });
     return axes;
   }
@@ -92,7 +101,7 @@ class Strategy {
     auto result = bare(tensor);
     for (auto& dim : result.dims) {
       if (is_of_heads(dim.name) || dim.name == "F" || dim.name == "Fs" || dim.name == "V") dim.axes = tensor_;
-      if (dim.name == "Fe" && !contains(experts_, "tensor")) dim.axes = tensor_;
+      if (dim.name == "Fe") dim.axes = in_expert_;
       if (dim.name == "E" && of_experts(tensor)) dim.axes = experts_;
     }
     auto* shards = result.find("D");
@@ -114,6 +123,7 @@ class Strategy {
   const Parallel& parallel_;
   bool sequence_parallel_;
   AxisNames batch_, tensor_, context_, experts_;
+  AxisNames in_expert_, between_experts_;  ///< of the tensor axes: those that split an expert, and the others
 };
 
 void replace(Shardings& shardings, const ShardedTensor& tensor, const char* role) {
@@ -142,6 +152,42 @@ void print(std::string& text, const char* title, const Shardings& shardings) {
 }
 
 }  // namespace
+
+std::int64_t Parallel::ranks_of_experts() const {
+  std::int64_t ranks = 1;
+  for (const auto& axis : experts_over)
+    ranks *= axis == "tensor" ? tensor / ranks_of_an_expert() : axis == "context" ? context : expert;
+  return ranks;
+}
+
+AxisNames tensor_axes(const Parallel& parallel) {
+  const auto inside = parallel.ranks_of_an_expert();
+  if (parallel.tensor == 1) return {};
+  if (inside == 1 || inside == parallel.tensor) return {"tensor"};
+  const auto [outer, inner] = topologies::digits("tensor", inside);
+  return {outer, inner};
+}
+
+AxisNames tensor_axes_between_experts(const Parallel& parallel) {
+  auto axes = tensor_axes(parallel);
+  const auto inside = parallel.ranks_of_an_expert();
+  if (inside == parallel.tensor) axes.clear();
+  if (inside > 1 && !axes.empty()) axes.pop_back();
+  return axes;
+}
+
+ShardedTensor split_by_tensor_axes(ShardedTensor array, const Parallel& parallel) {
+  const auto axes = tensor_axes(parallel);
+  if (axes.size() < 2) return array;
+  const auto replace_in = [&](AxisNames& names) {
+    const auto tensor = std::find(names.begin(), names.end(), "tensor");
+    if (tensor == names.end()) return;
+    names.insert(names.erase(tensor), axes.begin(), axes.end());
+  };
+  for (auto& dim : array.dims) replace_in(dim.axes);
+  replace_in(array.partial);
+  return array;
+}
 
 Plan plan_for(const BlockSequence& blocks, const Parallel& parallel) {
   const Strategy strategy(parallel);

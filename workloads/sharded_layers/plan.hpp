@@ -33,9 +33,17 @@ struct Parallel {
   std::map<std::string, int> zero_of{};  ///< stages of single axes, that of fsdp too
   bool sequence_parallel = true;         ///< the residual stream is split over the tensor axis too (reduce-scatter
                                          ///< and all-gather instead of all-reduce)
-  /// The axes over which the experts are distributed; if the tensor axis is not among them, each expert is itself split
-  /// over it. The other batch and sequence axes replicate the experts.
+  /// The axes over which the experts are distributed; the other batch and sequence axes replicate the experts. Of the
+  /// tensor axis these are the ranks that do not split one expert.
   AxisNames experts_over{"expert"};
+  std::int64_t expert_tensor = 0;  ///< neighbours on the tensor axis that split each expert, a divisor of its size; 0:
+                                   ///< 1 if the tensor axis is among experts_over, else all
+
+  [[nodiscard]] std::int64_t ranks_of_an_expert() const {
+    return expert_tensor > 0 ? expert_tensor : contains(experts_over, "tensor") ? 1 : tensor;
+  }
+  /// Over how many ranks the experts are distributed.
+  [[nodiscard]] std::int64_t ranks_of_experts() const;
 
   /// The ZeRO stage of an axis along which weights are copied.
   [[nodiscard]] int zero_on(const std::string& axis) const {
@@ -43,6 +51,15 @@ struct Parallel {
     return own != zero_of.end() ? own->second : axis == "fsdp" ? 3 : zero;
   }
 };
+
+/// Axes of arrays that the tensor axis splits, outermost first: the axis, or its two digits (axis_digits.hpp) where
+/// experts use them apart.
+[[nodiscard]] AxisNames tensor_axes(const Parallel& parallel);
+/// Those along which ranks hold different experts or, if the tensor axis is not among experts_over, copies of the same.
+[[nodiscard]] AxisNames tensor_axes_between_experts(const Parallel& parallel);
+
+/// An array as a user writes it, with the tensor axis in place of its digits, under these axes.
+[[nodiscard]] ShardedTensor split_by_tensor_axes(ShardedTensor array, const Parallel& parallel);
 
 /// Writes the strategies as shardings over the mesh axes "data", "fsdp", "tensor", "context" and "expert".
 [[nodiscard]] Plan plan_for(const BlockSequence& blocks, const Parallel& parallel);

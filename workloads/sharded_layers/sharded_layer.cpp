@@ -3,6 +3,7 @@
 
 #include "workloads/sharded_layers/derived_weights.hpp"
 #include "workloads/sharded_layers/sharded_layer_private.hpp"
+#include "workloads/sharding/axis_digits.hpp"
 
 namespace lockstep::workloads {
 namespace {
@@ -146,7 +147,7 @@ void BlockDerivation::receive_input() {
       out_.choice_bytes = bytes(crossing("Chosen"));
   }
   for (const auto& [axis, size] : sizes_.axes) {
-    if (size == 1 || arrives_.sharded_by(axis) != nullptr) continue;
+    if (size == 1 || splits(axis, arrives_)) continue;
     out_.input_copied_over.push_back(axis);
     out_.input_copies *= size;
   }

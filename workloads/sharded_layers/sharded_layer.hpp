@@ -188,6 +188,7 @@ struct DerivePolicy {
   /// In which layers keep what weight gradients, activation functions of MLPs and products that run again read; none:
   /// as it is.
   std::optional<KeptFormat> kept{};
+  bool kept_for_functions = true;  ///< `kept` holds for inputs of activation functions of MLPs too; else as they are
   /// In which they keep what attention leaves, which its own backward reads too; none: as it is.
   std::optional<KeptFormat> kept_attention{};
   Bytes loss_element{4};           ///< cross-entropy's workspace for a logit, while it runs

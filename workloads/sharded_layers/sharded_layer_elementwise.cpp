@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "workloads/sharded_layers/sharded_layer_private.hpp"
+#include "workloads/sharding/axis_digits.hpp"
 
 namespace lockstep::workloads {
 namespace {
@@ -14,8 +15,10 @@ bool same_dims(const ShardedTensor& a, const ShardedTensor& b) {
                     [](const auto& x, const auto& y) { return x.name == y.name; });
 }
 
-bool function_of_mlp(const BlockOp& op) {
-  return op.part == OpPart::mlp_activation || op.part == OpPart::expert_activation;
+/// Whether it can read its inputs in fewer bytes.
+bool takes_compact(const BlockOp& op, const DerivePolicy& policy) {
+  const bool function_of_mlp = op.part == OpPart::mlp_activation || op.part == OpPart::expert_activation;
+  return function_of_mlp && policy.kept_for_functions;
 }
 
 /// What a loss moves that is not one kernel, in addition: each array that it holds is written once and read twice, or
@@ -62,7 +65,7 @@ void BlockDerivation::forward_elementwise(const BlockOp& op) {
   Bytes moved = bytes(local);
   for (const auto& input : op.inputs) {
     const auto wanted = local_input(op, input);
-    read(input, wanted, reads, function_of_mlp(op));
+    read(input, wanted, reads, takes_compact(op, policy_));
     detail += (detail.empty() ? "" : ", ") + wanted.to_string();
     moved += bytes(wanted);
   }
@@ -110,7 +113,7 @@ void BlockDerivation::fetch_tokens_before(Pass& pass, const BlockOp& op, const S
   const auto tokens = std::min(op.before, sizes_.local(*sequence)) * pieces_of_sequence();
   const Bytes own = policy_.activation_element * (sizes_.local_elements(local) / sizes_.local(*sequence) * tokens);
   const DerivedCollective gather{CollectiveKind::all_gather,
-                                 sequence->axes,
+                                 whole_axes(sequence->axes),
                                  local,
                                  local,
                                  own * sizes_.product(sequence->axes),
@@ -135,12 +138,13 @@ void BlockDerivation::reduce_statistics(Pass& pass, const BlockOp& op, const Sha
   auto summed = rows;
   summed.partial.clear();
   const Bytes element(fp32_bytes * op.statistics);
-  const DerivedCollective reduce{CollectiveKind::all_reduce,
-                                 axes,
-                                 rows,
-                                 summed,
-                                 element * sizes_.local_elements(rows),
-                                 op.name + " over " + op.reduced_dim + ", which is sharded over " + subscript(axes)};
+  const DerivedCollective reduce{
+      CollectiveKind::all_reduce,
+      whole_axes(axes),
+      rows,
+      summed,
+      element * sizes_.local_elements(rows),
+      op.name + " over " + op.reduced_dim + ", which is sharded over " + subscript(whole_axes(axes))};
   // The operation still reads what came before.
   merge(after, pass.collective(reduce, CollectiveRole::activation, after, element));
 }
@@ -154,7 +158,7 @@ void BlockDerivation::backward_elementwise(const BlockOp& op) {
   Bytes inputs(0);
   for (const auto& input : op.inputs) {
     inputs += bytes(local_input(op, input));
-    if (reads_inputs) read_in_backward(input, local_input(op, input), reads, function_of_mlp(op));
+    if (reads_inputs) read_in_backward(input, local_input(op, input), reads, takes_compact(op, policy_));
   }
   read_inside(op, reads);
   reduce_statistics(backward_, op, gradient_of(local_input(op, op.inputs[0])), reads.after);

@@ -43,7 +43,7 @@ struct Operand {
   }
   [[nodiscard]] bool uses(const std::string& axis) const { return tensor.sharded_by(axis) != nullptr; }
   [[nodiscard]] double bytes_to_gather(const std::string& axis, const Sizes& sizes) const {
-    return static_cast<double>(bounded_elements(sizes.local_elements(tensor), sizes.axes.at(axis), tensor.name) *
+    return static_cast<double>(bounded_elements(sizes.local_elements(tensor), sizes.product({axis}), tensor.name) *
                                element.value());
   }
 };

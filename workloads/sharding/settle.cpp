@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "workloads/sharding/axis_digits.hpp"
 #include "workloads/sharding/bounded_elements.hpp"
 #include "workloads/sharding/derive.hpp"
 
@@ -142,7 +143,7 @@ class Settling {
   }
 
   void step(CollectiveKind kind, AxisNames axes, ShardedTensor after, Bytes full_size, std::string reason) {
-    steps_.push_back({kind, std::move(axes), now_, after, full_size, std::move(reason)});
+    steps_.push_back({kind, whole_axes(std::move(axes)), now_, after, full_size, std::move(reason)});
     now_ = std::move(after);
   }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "topologies/placement/axis_digits.hpp"
 #include "topologies/placement/mesh.hpp"
+#include "workloads/sharding/axis_digits.hpp"
 #include "workloads/sharding/bounded_elements.hpp"
 
 namespace lockstep::workloads {
@@ -14,7 +16,8 @@ std::int64_t size_of_axis(const Sizes& sizes, const std::string& axis) {
   const auto found = sizes.axes.find(part.axis);
   if (found == sizes.axes.end())
     throw ShardingError(axis, "mesh axis " + axis + " does not exist", "an axis of the mesh");
-  return part.size > 0 ? part.size : found->second;
+  if (part.size == 0) return found->second;
+  return topologies::is_outer_digit(axis) ? found->second / part.size : part.size;
 }
 
 const DimSize& dim_of(const Sizes& sizes, const std::string& name) {
@@ -45,8 +48,9 @@ std::int64_t Sizes::own_elements(const std::vector<std::string>& names) const {
   return result;
 }
 
-void Sizes::copy_over(const std::string& name, const AxisNames& over) {
+void Sizes::copy_over(const std::string& name, const AxisNames& axes_of_ranks) {
   auto& dim = dims.at(name);
+  const auto over = whole_axes(axes_of_ranks);
   const auto ranks = product(over);
   if (!dim.may_copy || ranks <= dim.size || ranks % dim.size != 0) return;
   auto left = ranks / dim.size;
@@ -110,9 +114,10 @@ void Sizes::check_divides(const ShardedTensor& tensor) const {
     if (found == dims.end() || !found->second.must_divide) continue;
     const auto parts = product(sharded.axes);
     if (dim(sharded.name) % parts == 0) continue;
+    const auto whole = whole_axes(sharded.axes);
     throw ShardingError(
-        sharded.axes.front(),
-        "mesh " + std::string(sharded.axes.size() == 1 ? "axis " : "axes ") + subscript(sharded.axes) + " of size " +
+        topologies::axis_part(whole.front()).axis,
+        "mesh " + std::string(whole.size() == 1 ? "axis " : "axes ") + subscript(whole) + " of size " +
             std::to_string(parts) + " does not divide " + sharded.name + " = " + std::to_string(found->second.size) +
             " of " + tensor.to_string(),
         "a size that divides " + std::to_string(found->second.size) +

@@ -29,9 +29,9 @@ struct Share {
 LinkGraph in_trees(const LinkGraph& graph, int trees, Share share, std::int64_t most, std::int64_t loss_of_1000) {
   LinkGraph scaled{graph.members, graph.nodes, {}};
   for (const auto& [ends, capacity] : graph.arcs) {
-    const auto units = static_cast<__int128>(capacity) * trees * share.trees * (1000 + loss_of_1000) /
-                       (static_cast<__int128>(share.of) * 1000);
-    scaled.add(ends.first, ends.second, static_cast<std::int64_t>(std::min<__int128>(units, most)));
+    const auto units = static_cast<Wide>(capacity) * trees * share.trees * (1000 + loss_of_1000) /
+                       (static_cast<Wide>(share.of) * 1000);
+    scaled.add(ends.first, ends.second, static_cast<std::int64_t>(std::min<Wide>(units, most)));
   }
   return scaled;
 }
@@ -48,8 +48,8 @@ class Designing {
     if (what == TreesFor::both_passes) best_rate_ /= whole.members;
     auto least = std::numeric_limits<std::int64_t>::max();
     for (const auto& [ends, capacity] : simple_.graph.arcs) least = std::min(least, capacity);
-    most_loss_ = static_cast<std::int64_t>(1000 * static_cast<__int128>(most_on_an_arc(1)) * share_.of /
-                                           (static_cast<__int128>(least) * share_.trees));
+    most_loss_ = static_cast<std::int64_t>(1000 * static_cast<Wide>(most_on_an_arc(1)) * share_.of /
+                                           (static_cast<Wide>(least) * share_.trees));
   }
 
   /// The least number of trees of which every link carries a whole number at the best rate.

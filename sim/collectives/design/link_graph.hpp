@@ -10,6 +10,8 @@
 
 namespace lockstep::collectives::design {
 
+__extension__ using Wide = __int128;  ///< products of two capacities
+
 /// Nodes are numbered from 0; the members of the group come first, in its order, then switches and all else that only
 /// passes data on.
 struct LinkGraph {

@@ -111,7 +111,7 @@ class Simplifying {
     const auto alike = [&](const Capacities& left, const Capacities& right) {
       return std::equal(left.begin(), left.end(), right.begin(), right.end(), [&](const auto& a, const auto& b) {
         return a.first == b.first &&
-               static_cast<__int128>(a.second) * ratio(other) == static_cast<__int128>(b.second) * ratio(one);
+               static_cast<Wide>(a.second) * ratio(other) == static_cast<Wide>(b.second) * ratio(one);
       });
     };
     return alike(out_[place(one)], out_[place(other)]) && alike(in_[place(one)], in_[place(other)]);

@@ -120,8 +120,7 @@ Partition members_alone(const LinkGraph& graph) {
 
 /// Whether the first has the lower capacity / (parts - 1).
 bool is_lower(const Partition& left, const Partition& right) {
-  return static_cast<__int128>(left.capacity) * (right.parts - 1) <
-         static_cast<__int128>(right.capacity) * (left.parts - 1);
+  return static_cast<Wide>(left.capacity) * (right.parts - 1) < static_cast<Wide>(right.capacity) * (left.parts - 1);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "sim/program/shared_chip.hpp"
 #include "sim/scenario/limits.hpp"
 #include "sim/simulate.hpp"
+#include "sim/studies/planning/fixed_parts_private.hpp"
 #include "workloads/pipeline/schedules/schedules.hpp"
 
 namespace lockstep::planning {
@@ -13,34 +14,6 @@ namespace {
 
 // A little under what `prepare` refuses, since steps of a block are counted on one plan of each kind.
 constexpr double share_of_limits = 0.75;
-
-void refuse_fixed_parts(const scenario::Scenario& scenario) {
-  Problems problems;
-  const auto refuse = [&](const std::string& key, const std::string& what, const std::string& expected) {
-    problems.add({scenario.where(key), key, what, expected});
-  };
-  if (scenario.replay) refuse("model", "replayed operations have one plan", "a model");
-  if (scenario.places.contains("plan"))
-    refuse("plan", "shardings tensor by tensor belong to one plan", "no plan with a search");
-  if (!scenario.perturbations.empty())
-    refuse("perturbations", "a search looks at the machine without faults", "no perturbations");
-  if (!scenario.pipeline.file.empty())
-    refuse("pipeline.schedule", "an order from a file belongs to one plan", "schedules by name, under search");
-  if (!scenario.cluster.groups.empty())
-    refuse("cluster.groups", "a search looks at one kind of node", "node and nodes, or lockstep run for one split");
-  if (!scenario.pipeline.layers.empty() || scenario.pipeline.layers_by_speed)
-    refuse("pipeline.layers", "layers of stages belong to one plan", "even stages");
-  if (!scenario.lengths.documents.empty())
-    refuse("batch.lengths", "a search bounds plans by the attention of whole sequences, which documents shorten",
-           "no batch.lengths with a search, and lockstep compare of the plans that it finds with it");
-  if (scenario.pipeline.slices > 1)
-    refuse("pipeline.slices", "slices of sequences belong to one plan", "whole microbatches, or lockstep run");
-  if (!scenario.pipeline.layout.empty())
-    refuse("pipeline.layout", "a layout of stages belongs to one plan", "even stages");
-  if (scenario.training.recompute_layers)
-    refuse("training.recompute.layers", "a number of layers belongs to one plan", "recomputation of all layers");
-  problems.throw_if_any();
-}
 
 bool allows(const std::vector<std::int64_t>& allowed, std::int64_t size) {
   return allowed.empty() || std::find(allowed.begin(), allowed.end(), size) != allowed.end();
@@ -58,16 +31,6 @@ std::vector<std::int32_t> chunks_of(const workloads::Schedule& schedule, const s
   auto chunks = search.chunks;
   if (schedule.designs && std::find(chunks.begin(), chunks.end(), 1) == chunks.end()) chunks.insert(chunks.begin(), 1);
   return chunks;
-}
-
-/// Whether the scenario lists the operations to recompute, instead of those that `selective` means by itself.
-bool names_operations(const workloads::Recompute& recompute) {
-  return recompute.any() && !recompute.all &&
-         recompute != workloads::Recompute{false, {workloads::OpPart::core_attention}};
-}
-
-std::string recompute_text(const workloads::Recompute& recompute) {
-  return recompute.all ? "full" : recompute.any() ? "selective" : "none";
 }
 
 /// `mesh`: of the whole machine, or empty.
@@ -119,6 +82,8 @@ PlanSpace::PlanSpace(const scenario::Scenario& scenario)
     recomputations_ = {{}, {false, {workloads::OpPart::core_attention}}, {true, {}}};
   if (recomputations_.empty()) recomputations_ = {base_.derive.recompute};
   degrees_of_file_ = degrees_of(base_.mesh, static_cast<std::int32_t>(cluster_.devices()));
+  if (degrees_of_file_.context > 1 && !base_.places.contains("search.context"))
+    base_.search.context.push_back(degrees_of_file_.context);  // sequences so long are split in any plan that fits
   base_.mesh.clear();
   for (const auto& name : base_.search.schedules) schedule_of_choice_.push_back(workloads::find_schedule(name));
   const auto blocks = blocks_of(base_.model, base_.blocks);
@@ -318,37 +283,6 @@ scenario::Scenario PlanSpace::scenario(const Node& node, const PlanChoice& choic
     made.pipeline.placement.reset();
   }
   return made;
-}
-
-std::vector<scenario::KeyOverride> PlanSpace::keys(const Node& node, const PlanChoice& choice) const {
-  const auto made = scenario(node, choice);
-  std::vector<scenario::KeyOverride> keys;
-  for (int axis = 0; axis < std::ssize(plan_axes); ++axis) {
-    const auto name = plan_axis_name(axis, choice.zero);
-    keys.push_back({"parallel." + name, std::to_string(size_of(choice.degrees, axis))});
-    if (axis == data_axis) keys.push_back({name == "data" ? "parallel.fsdp" : "parallel.data", "1"});
-  }
-  keys.push_back({"parallel.zero", std::to_string(choice.zero)});
-  std::string mesh;
-  for (const auto& request : made.mesh) {
-    std::string parts;
-    for (const auto& part : *request.place) parts += (parts.empty() ? "" : ", ") + part;
-    mesh += (mesh.empty() ? "" : ", ") + request.name + ": [" + parts + "]";
-  }
-  if (!mesh.empty()) keys.push_back({"mesh", "{" + mesh + "}"});
-  keys.push_back({"batch", "{sequences: " + std::to_string(base_.batch.sequences) +
-                               ", sequence_length: " + std::to_string(base_.batch.sequence_length) +
-                               ", microbatches: " + std::to_string(choice.microbatches) + "}"});
-  const std::string sends = base_.lower.sends_in_order ? ", sends: in_order" : "";
-  if (choice.schedule.schedule >= 0) {
-    keys.push_back({"pipeline", "{schedule: " + made.pipeline.schedule +
-                                    ", chunks: " + std::to_string(choice.schedule.chunks) + sends + "}"});
-  } else if (base_.places.contains("pipeline")) {
-    keys.push_back({"pipeline", "{schedule: 1f1b" + sends + "}"});
-  }
-  if (recompute_is_searched_ && !names_operations(made.derive.recompute))  // else the file says it
-    keys.push_back({"training.recompute", recompute_text(made.derive.recompute)});
-  return keys;
 }
 
 const PlanSpace::Node& PlanSpace::node_of(const PlanChoice& choice) const {

@@ -1,6 +1,9 @@
 #include "sim/studies/planning/summary_book.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include "sim/preparation/documents.hpp"
 
 namespace lockstep::planning {
 namespace {
@@ -13,6 +16,26 @@ std::int32_t smallest_factor(std::int32_t number) {
 }
 
 }  // namespace
+
+SummaryBook::SummaryBook(const PlanSpace& space) : space_(space) {
+  number(norm_over_stages_);
+  if (!space.base().lengths.documents.empty()) documents_ = preparation::documents_of_step(space.base());
+}
+
+void SummaryBook::leave_least_attention(workloads::ShardedLayers& layers) const {
+  if (documents_.empty()) return;
+  for (auto& layer : layers) {
+    for (auto* pass : {&layer.forward, &layer.backward}) {
+      for (auto& step : *pass) {
+        if (!step.attends) continue;
+        const double least = preparation::least_attended(space_.base(), documents_, *step.attends);
+        step.flops = step.flops * least;
+        // Rounded up, since a kernel with fewer keys takes longer for each.
+        step.shape.k = static_cast<std::int64_t>(std::ceil(static_cast<double>(step.shape.k) * least));
+      }
+    }
+  }
+}
 
 const PassesSummary& SummaryBook::passes(const PlanChoice& choice) {
   const auto& degrees = choice.degrees;
@@ -35,7 +58,8 @@ const PassesSummary& SummaryBook::passes(const PlanChoice& choice) {
   const bool both = like.microbatches == 1 && replicated && std::find(zeros.begin(), zeros.end(), 3) != zeros.end();
   if (both) like.zero = 3;
   const auto scenario = space_.scenario(like, sequences * like.degrees.data * like.degrees.expert * like.microbatches);
-  const auto model = preparation::sharded_model(scenario);
+  auto model = preparation::sharded_model(scenario);
+  leave_least_attention(model.layers);
   const auto fill = [&](std::int32_t zero, WeightGathers gathers) {
     auto& summary = summary_of(zero);
     summary = summarize_passes(scenario, model, gathers);

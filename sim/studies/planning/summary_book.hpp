@@ -11,12 +11,13 @@ namespace lockstep::planning {
 
 class SummaryBook {
  public:
-  explicit SummaryBook(const PlanSpace& space) : space_(space) { number(norm_over_stages_); }
+  explicit SummaryBook(const PlanSpace& space);
 
   /// Passes depend on the axes that split layers, on the sequences of a microbatch on one rank, on whether there are
   /// several microbatches, on recomputation and on whether weights are gathered. They do not depend on how many ranks
   /// share the batch: the summary assumes the smallest prime factor of that number, which does not change the tokens of
-  /// a rank and never makes padded arrays larger.
+  /// a rank and never makes padded arrays larger. With documents, attention has the work of the sequence that has the
+  /// least: the bounds stay bounds, whichever documents a microbatch gets.
   [[nodiscard]] const PassesSummary& passes(const PlanChoice& choice);
   /// States depend on the axes and the ZeRO stage. They depend on tokens only if a product of a weight gradient chooses
   /// by the tokens whether to gather an operand or to add up results; more tokens can only change the choice from
@@ -37,6 +38,8 @@ class SummaryBook {
   [[nodiscard]] std::int64_t sequences(const PlanChoice& choice) const;  ///< of a microbatch on one rank
   std::map<std::pair<Degrees, std::int32_t>, States> states_;            ///< axes, ZeRO
   void number(CollectiveList& list);
+  void leave_least_attention(workloads::ShardedLayers& layers) const;
+  std::vector<std::vector<std::int64_t>> documents_;  ///< of each sequence of the step; empty: each is one
   CollectiveList norm_over_stages_{{{workloads::CollectiveKind::all_reduce, 1U << pipeline_axis_number, Bytes(4), {}}},
                                    {}};
   std::map<std::tuple<workloads::CollectiveKind, std::uint32_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>,

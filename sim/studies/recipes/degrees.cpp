@@ -37,24 +37,23 @@ std::int64_t replicas_of(Recipe& recipe, std::int64_t ranks, const RecipeOption*
 std::int64_t place_experts(Recipe& recipe, std::int64_t experts, std::int64_t expert_tensor, std::int64_t tensor,
                            std::int64_t context, std::int64_t replicas, const RecipeOption& option) {
   if (experts <= 1) return replicas;
-  const bool is_split = expert_tensor == tensor && tensor > 1;  // each expert over the tensor ranks
-  const auto inside = is_split ? 1 : tensor;
+  if (tensor % expert_tensor != 0) {
+    recipe.options.problem(option,
+                           "experts split over " + std::to_string(expert_tensor) + " of " + std::to_string(tensor) +
+                               " tensor ranks have no counterpart",
+                           "expert tensor parallelism that divides " + std::to_string(tensor));
+    return replicas;
+  }
+  const auto inside = tensor / expert_tensor;  // tensor ranks with experts of their own
   const auto lies_on = [&](std::int64_t ranks) { return experts % ranks == 0 && replicas % (experts / ranks) == 0; };
   const auto place = [&](std::int64_t ranks, const std::string& axes) {
     set_axis(recipe, "expert", experts / ranks, option);
     if (axes != "[expert]") recipe.draft.set("parallel.experts_over", axes, option);
     return replicas / (experts / ranks);
   };
-  if (expert_tensor != 1 && !is_split) {
-    recipe.options.problem(option,
-                           "experts split over " + std::to_string(expert_tensor) + " of " + std::to_string(tensor) +
-                               " tensor ranks have no counterpart",
-                           "expert tensor parallelism of 1 or " + std::to_string(tensor));
-    return replicas;
-  }
-  if (lies_on(inside)) return place(inside, is_split ? "[expert]" : tensor > 1 ? "[expert, tensor]" : "[expert]");
+  if (lies_on(inside)) return place(inside, inside > 1 ? "[expert, tensor]" : "[expert]");
   if (lies_on(inside * context))
-    return place(inside * context, is_split ? "[expert, context]" : "[expert, tensor, context]");
+    return place(inside * context, inside > 1 ? "[expert, tensor, context]" : "[expert, context]");
   recipe.options.problem(option,
                          std::to_string(experts) + " expert ranks do not lie on " + std::to_string(replicas) +
                              " replicas of " + std::to_string(inside * context) + " ranks that may hold experts",

@@ -65,6 +65,11 @@ Degrees set_degrees(Recipe& recipe) {
                                  *o.find("expert-model-parallel-size"));
     degrees.expert = replicas / degrees.data;
   }
+  const auto* inside = o.find("expert-tensor-parallel-size");
+  const bool is_mixture = o.find({"num-experts", "num-moe-experts"}) != nullptr;
+  const bool usual = degrees.expert_tensor == (experts > 1 ? 1 : degrees.tensor);  // of what place_experts writes
+  if (inside != nullptr && is_mixture && !usual && degrees.expert_tensor < degrees.tensor)
+    d.set("parallel.expert_tensor", degrees.expert_tensor, *inside);
   set_axis(recipe, "data", degrees.data,
            std::to_string(recipe.chips) + " chips / (" + said +
                (degrees.expert > 1 ? " x expert " + std::to_string(degrees.expert) : std::string()) + ")");

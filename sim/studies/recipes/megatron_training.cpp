@@ -35,8 +35,19 @@ void set_precision(Recipe& recipe) {
   if (!in_bf16) d.set("training.gradient_precision", "fp32", std::string("without --grad-reduce-in-bf16"));
   (void)o.find("accumulate-allreduce-grads-in-fp32");
   const auto* gather = o.find({"fp8-param-gather", "fp8-param"});
-  if (gather != nullptr && o.flag({"fp8-param-gather", "fp8-param"}) && d.value("training.precision") != "bf16")
-    d.set("training.low_precision_gather", "true", *gather);
+  const auto precision = d.value("training.precision");
+  const bool in_8_bits = precision == "fp8" || precision == "mxfp8";
+  const bool gathered = gather != nullptr && o.flag({"fp8-param-gather", "fp8-param"});
+  if (gathered && precision != "bf16") d.set("training.low_precision_gather", "true", *gather);
+  const bool functions_too = o.flag("activation-func-fp8-input-store");
+  if (!in_8_bits) return;
+  d.set("training.kept_activations.format", "8-bit", std::string("Transformer Engine keeps what products read so"));
+  if (!functions_too)
+    d.set("training.kept_activations.functions", "16-bit", std::string("without --activation-func-fp8-input-store"));
+  // Weights gathered in 8 bits are there in 8 bits and transposed, as large as the 16 bits that they replace.
+  if (!gathered)
+    d.set("training.low_precision_weights", "kept twice",
+          std::string("Transformer Engine casts and transposes weights once a step"));
 }
 
 void set_optimizer(Recipe& recipe) {

@@ -64,6 +64,8 @@ Degrees set_degrees(Recipe& recipe) {
   if (experts > 1) {
     degrees.shard = place_experts(recipe, experts, inside, degrees.tensor, degrees.context, left, *o.find(expert));
     degrees.expert = left / degrees.shard;
+    if (inside > 1 && inside < degrees.tensor)
+      d.set("parallel.expert_tensor", inside, *o.find("parallelism.expert_tensor_parallel_degree"));
   }
   const auto rest = std::to_string(recipe.chips) + " chips / (" + said +
                     (degrees.expert > 1 ? " x expert " + std::to_string(degrees.expert) : std::string()) + ")";

@@ -34,8 +34,7 @@ std::map<Key, double> derived(const preparation::PreparedStep& preparation, work
     std::int64_t members = op.other_stage >= 0 ? 2 : 1;
     if (op.other_stage < 0) {
       for (const auto& name : op->axes) {
-        const auto part = topologies::axis_part(name);
-        members *= part.size > 0 ? part.size : mesh.axis(part.axis).size();
+        for (const auto& factor : mesh.factors(name)) members *= factor.size;
       }
     }
     if (members < 2) continue;

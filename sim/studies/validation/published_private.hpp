@@ -53,8 +53,8 @@ struct RunDegrees {
   [[nodiscard]] std::int64_t replicas() const;
   [[nodiscard]] std::int64_t ranks() const;  ///< chips that they make up
 };
-/// Megatron's degrees: what is left of the chips replicates. Experts are shared out over data and tensor ranks
-/// (`expert_tensor` 1), or each of them is split over the tensor ranks (`expert_tensor` as `tensor`).
+/// Megatron's degrees: what is left of the chips replicates. Each expert is split over `expert_tensor` of the tensor
+/// ranks; experts are shared out over the others and data ranks.
 [[nodiscard]] RunDegrees megatron_degrees(MeasuredRun& run, std::int64_t chips, std::int64_t tensor,
                                           std::int64_t pipeline, std::int64_t context, std::int64_t experts,
                                           std::int64_t expert_tensor = 1);

@@ -54,8 +54,12 @@ RunDegrees megatron_degrees(MeasuredRun& run, std::int64_t chips, std::int64_t t
   }
   degrees.data = chips / model_ranks;
   if (experts <= 1) return degrees;
-  const bool split = expert_tensor == tensor && tensor > 1;  // each expert over the tensor ranks
-  const auto inside = split ? 1 : tensor;
+  if (tensor % expert_tensor != 0) {
+    skip(run, "impossible as printed: experts split over " + std::to_string(expert_tensor) + " of " +
+                  std::to_string(tensor) + " tensor ranks");
+    return degrees;
+  }
+  const auto inside = tensor / expert_tensor;  // tensor ranks with experts of their own
   const auto lie_on = [&](std::int64_t ranks, std::string_view axes) {
     const bool fits = experts % ranks == 0 && degrees.data % (experts / ranks) == 0;
     if (!fits) return false;
@@ -64,11 +68,9 @@ RunDegrees megatron_degrees(MeasuredRun& run, std::int64_t chips, std::int64_t t
     if (axes != "[expert]") run.set("parallel.experts_over", std::string(axes));
     return true;
   };
-  if (expert_tensor != 1 && !split) {
-    skip(run, "experts split over " + std::to_string(expert_tensor) + " of " + std::to_string(tensor) +
-                  " tensor ranks are not expressed");
-  } else if (!lie_on(inside, split ? "[expert]" : "[expert, tensor]") &&
-             !lie_on(product({inside, context}), split ? "[expert, context]" : "[expert, tensor, context]")) {
+  if (inside > 1 && expert_tensor > 1) run.set("parallel.expert_tensor", expert_tensor);
+  if (!lie_on(inside, inside == 1 ? "[expert]" : "[expert, tensor]") &&
+      !lie_on(product({inside, context}), inside == 1 ? "[expert, context]" : "[expert, tensor, context]")) {
     skip(run, "experts over other ranks than those of the tensor, context and data axes are not expressed");
   }
   return degrees;

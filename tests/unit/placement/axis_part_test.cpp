@@ -1,4 +1,5 @@
-// "tensor/2" is groups of two neighbours along axis tensor. A part and what it leaves of the axis,
+// "tensor/2" is groups of two neighbours along axis tensor, "tensor//2" one rank of each of these groups. A part and
+// what it leaves of the axis,
 //   within x between = axis,
 // take every position once, and the groups of a part are the nearest that there are.
 #include <gmock/gmock.h>
@@ -9,6 +10,7 @@
 
 #include "sim/core/errors.hpp"
 #include "tests/unit/topologies/small_fabric.hpp"
+#include "topologies/placement/axis_digits.hpp"
 
 namespace lockstep {
 namespace {
@@ -25,6 +27,13 @@ TEST(AxisPart, IsReadAndWritten) {
     EXPECT_EQ(part.size, size);
   }
   EXPECT_EQ(topologies::part_name("data", 8), "data/8");
+  const auto [outer, inner] = topologies::digits("tensor", 4);
+  for (const auto& name : {outer, inner}) {
+    EXPECT_EQ(topologies::axis_part(name).axis, "tensor");
+    EXPECT_EQ(topologies::axis_part(name).size, 4);
+    EXPECT_EQ(topologies::is_outer_digit(name), name == outer);
+  }
+  EXPECT_FALSE(topologies::is_outer_digit("tensor/4"));
 }
 
 /// Sizes that divide a number.
@@ -66,6 +75,31 @@ TEST(AxisPart, GroupsOfAPartLieInsideThoseOfTheAxis) {
           EXPECT_TRUE(inside) << axis.name << '/' << size;
         }
         EXPECT_THAT(seen, testing::Each(1)) << axis.name << '/' << size;
+      }
+    }
+  }
+}
+
+// Two ranks that share a group of neighbours never share one of those between, and one of each kind of group has one
+// rank in common with every one of the other kind inside the axis.
+TEST(AxisPart, GroupsBetweenCrossThoseOfNeighbours) {
+  for (const Case& each : cases()) {
+    const topologies::Mesh mesh = test::placed(each.cluster, each.requests);
+    for (const topologies::MeshAxis& axis : mesh.axes()) {
+      for (const int size : divisors(axis.size())) {
+        const auto [outer, inner] = topologies::digits(axis.name, size);
+        const auto within = mesh.groups({inner}), between = mesh.groups({outer});
+        std::vector<std::pair<int, int>> groups(static_cast<std::size_t>(mesh.ranks()), {-1, -1});
+        for (std::size_t i = 0; i < within.size(); ++i) {
+          for (const auto rank : within[i].members) groups[static_cast<std::size_t>(rank)].first = static_cast<int>(i);
+        }
+        for (std::size_t i = 0; i < between.size(); ++i) {
+          EXPECT_EQ(std::ssize(between[i].members), axis.size() / size);
+          for (const auto rank : between[i].members)
+            groups[static_cast<std::size_t>(rank)].second = static_cast<int>(i);
+        }
+        const std::set<std::pair<int, int>> different(groups.begin(), groups.end());
+        EXPECT_EQ(different.size(), groups.size()) << outer;
       }
     }
   }

@@ -6,8 +6,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "sim/core/errors.hpp"
+#include "tests/source_dir.hpp"
 #include "tests/unit/planning/small_space.hpp"
 
 namespace lockstep::test {
@@ -246,19 +248,63 @@ TEST(PlanSpaceTest, RefusesRecomputationOfSomeLayers) {
   EXPECT_THAT(refusal_of(small), HasSubstr("training.recompute.layers: a number of layers belongs to one plan"));
 }
 
-// Bounds of plans take the attention of whole sequences, so that a plan of documents could be thrown away wrongly.
-TEST(PlanSpaceTest, SaysWhyDocumentsHaveNoSearch) {
+TEST(PlanSpaceTest, RefusesWhatDocumentsCannotBeHadWith) {
   auto scenario = SmallSpace(ring).load();
   scenario.lengths.documents = {{8, 1.0}};
-  try {
-    static_cast<void>(planning::PlanSpace(scenario));
-    ADD_FAILURE() << "not refused";
-  } catch (const ConfigError& error) {
-    ASSERT_EQ(error.problems().size(), 1U);
-    EXPECT_THAT(error.problems().front().to_string(),
-                HasSubstr("batch.lengths: a search bounds plans by the attention of whole sequences, which documents "
-                          "shorten; expected no batch.lengths with a search"));
-  }
+  const auto refused = [&] {
+    try {
+      static_cast<void>(planning::PlanSpace(scenario));
+      return std::string("not refused");
+    } catch (const ConfigError& error) {
+      return error.problems().front().to_string();
+    }
+  };
+  EXPECT_THAT(refused(), HasSubstr("batch.lengths: there is no attention whose work would follow from lengths"));
+  scenario.lengths.tokens_of_rank = 4;
+  EXPECT_THAT(refused(), HasSubstr("parallel.context_tokens: documents on few ranks belong to one plan"));
+}
+
+TEST(PlanSpaceTest, RefusesExpertsSplitOverAPartOfTheTensorAxis) {
+  SmallSpace small = ring;
+  small.more = "parallel: {tensor: 4, expert_tensor: 2}\n";
+  EXPECT_THAT(refusal_of(small), HasSubstr("parallel.expert_tensor: a size for each expert belongs to one plan"));
+}
+
+// Sequences that the file splits are split in a search too, unless it says over how many ranks.
+TEST(PlanSpaceTest, TriesTheFilesOwnContextAxis) {
+  const auto contexts = [](const std::string& search) {
+    const auto scenario = scenario::scenario_of_text(
+        "format: 1\nmodel: {layers: 2, d_model: 64, d_ff: 128, heads: 4, vocabulary: 256}\ncluster: tpu-v5p:4\n"
+        "batch: {sequences: 16, sequence_length: 512}\nparallel: {context: 2, data: 2}\n"
+        "search: {tensor: 1, pipeline: 1, zero: 0, microbatches: 2" +
+            search + "}\n",
+        "small", source_dir);
+    const planning::PlanSpace space(scenario);
+    std::set<std::int32_t> all;
+    for (const auto& node : space.nodes()) all.insert(node.degrees.context);
+    return all;
+  };
+  EXPECT_THAT(contexts(""), ElementsAre(1, 2));
+  EXPECT_THAT(contexts(", context: 1"), ElementsAre(1));
+  EXPECT_THAT(contexts(", context: [1, 4]"), ElementsAre(1, 4));
+}
+
+// A file with lengths keeps them in what a plan sets of it.
+TEST(PlanSpaceTest, KeysOfAPlanKeepTheFilesLengths) {
+  const auto keys = [](const std::string& batch) {
+    const auto scenario = scenario::scenario_of_text(
+        "format: 1\nmodel: {layers: 2, d_model: 64, d_ff: 128, heads: 4, vocabulary: 256}\ncluster: tpu-v5p:4\n"
+        "batch: {sequences: 16, sequence_length: 512, lengths: tests/data/lengths_of_documents.csv" +
+            batch + "}\nparallel: {data: 4}\nsearch: {tensor: 1, pipeline: 1, zero: 0, microbatches: 2}\n",
+        "small", source_dir);
+    const planning::PlanSpace space(scenario);
+    const auto plan = space.plans_of(space.nodes().front()).front();
+    std::string all;
+    for (const auto& key : space.keys(space.nodes().front(), plan)) all += key.path + "=" + key.value + " ";
+    return all;
+  };
+  EXPECT_THAT(keys(""), HasSubstr("batch.microbatches=2 "));
+  EXPECT_THAT(keys(", microbatch_size: 4"), HasSubstr("batch.microbatch_size=2 "));
 }
 
 TEST(PlanSpaceTest, TellsThatNoPlanSplitsTheBatch) {

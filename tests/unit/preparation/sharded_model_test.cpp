@@ -85,6 +85,8 @@ TEST(ShardedModel, KnowsTheRanksThatShareOutExperts) {
   EXPECT_EQ(ranks("{expert: 4}"), 4);
   EXPECT_EQ(ranks("{expert: 2, tensor: 2}"), 2);
   EXPECT_EQ(ranks("{expert: 2, tensor: 2, experts_over: [expert, tensor]}"), 4);
+  EXPECT_EQ(ranks("{expert: 2, tensor: 2, experts_over: [expert, tensor], expert_tensor: 2}"), 2);
+  EXPECT_EQ(ranks("{tensor: 4, experts_over: [expert, tensor], expert_tensor: 2}"), 2);
   EXPECT_EQ(ranks("{data: 4}"), 1);
 }
 
@@ -134,6 +136,15 @@ TEST(ShardedModel, TakesTheUsersShardings) {
   EXPECT_EQ(model.plan.weights.at("Wout").to_string(), "Wout[F_tensor, D]");
 }
 
+// A user writes the tensor axis also where experts are split over a part of it.
+TEST(ShardedModel, TakesShardingsBesideSplitExperts) {
+  const auto model = preparation::sharded_model(
+      small_scenario({{"model", small_mixture},
+                      {"parallel", "{tensor: 4, experts_over: [expert, tensor], expert_tensor: 2}"},
+                      {"plan", "{weights: ['Wo[N, H, D_tensor]']}"}}));
+  EXPECT_EQ(model.plan.weights.at("Wo").dims.back().axes, (workloads::AxisNames{"tensor//2", "tensor%2"}));
+}
+
 TEST(ShardedModel, EveryBadShardingIsToldAtOnce) {
   const auto problems = refused([] {
     (void)preparation::sharded_model(small_scenario(
@@ -158,6 +169,16 @@ TEST(ShardedModel, AxesFitTheModel) {
                 (void)preparation::sharded_model(small_scenario({{"parallel", "{expert: 4}"}}));
               }),
               HasSubstr("parallel.expert: the model has no experts"));
+  EXPECT_THAT(refused([] {
+                (void)preparation::sharded_model(small_scenario({{"parallel", "{tensor: 4, expert_tensor: 2}"}}));
+              }),
+              HasSubstr("parallel.expert_tensor: the model has no experts"));
+  EXPECT_THAT(refused([] {
+                (void)preparation::sharded_model(
+                    small_scenario({{"model", small_mixture}, {"parallel", "{tensor: 4, expert_tensor: 3}"}}));
+              }),
+              HasSubstr("parallel.expert_tensor: 3 ranks to split an expert do not divide the 4 of the tensor axis [a "
+                        "size that divides 4]"));
   EXPECT_THAT(refused([] {
                 (void)preparation::sharded_model(small_scenario({{"parallel", "{context: 4}"}}));
               }),

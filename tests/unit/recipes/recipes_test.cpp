@@ -65,9 +65,40 @@ TEST(MegatronRecipe, ShellIsReadNotRun) {
   EXPECT_EQ(value_of(recipe, "model.vocabulary"), "128256");
   EXPECT_EQ(value_of(recipe, "training.precision"), "fp8");
   EXPECT_EQ(value_of(recipe, "training.low_precision_gather"), "true");
+  EXPECT_EQ(value_of(recipe, "training.kept_activations.format"), "8-bit");
+  EXPECT_EQ(value_of(recipe, "training.kept_activations.functions"), "16-bit");
+  EXPECT_EQ(value_of(recipe, "training.low_precision_weights"), "") << "gathered in 8 bits, they have no other copy";
   EXPECT_EQ(value_of(recipe, "batch.microbatch_size"), "1");
   EXPECT_EQ(value_of(recipe, "parallel.data"), "8");
   EXPECT_THAT(recipe.yaml, HasSubstr("layers: 32  # --num-layers, line 11\n"));
+}
+
+// 64 chips are tensor 8 x data 8. With experts over E ranks, each split over t of the tensor ranks, the other 8 / t
+// tensor ranks are among the E, and data ranks the rest: E t / 8 of them. Without --expert-tensor-parallel-size t is 8.
+TEST(MegatronRecipe, ExpertsOverAPartOfTheTensorRanks) {
+  const std::string shape =
+      "--num-layers 8 --hidden-size 512 --num-attention-heads 8 --micro-batch-size 1 --seq-length 128 --vocab-size "
+      "1024 "
+      "--bf16 --global-batch-size 64 --num-experts 16 --moe-router-topk 2 --tensor-model-parallel-size 8 "
+      "--sequence-parallel --swiglu --disable-bias-linear ";
+  const auto keys = [&](const std::string& experts) {
+    const auto recipe = imported(shape + experts, "h100:8");
+    std::string all;
+    for (const auto* key : {"expert", "data", "experts_over", "expert_tensor"})
+      all += value_of(recipe, std::string("parallel.") + key) + ";";
+    return all;
+  };
+  EXPECT_EQ(keys("--expert-model-parallel-size 8"), "8;;;;");
+  EXPECT_EQ(keys("--expert-model-parallel-size 8 --expert-tensor-parallel-size 1"), ";8;[expert, tensor];;");
+  EXPECT_EQ(keys("--expert-model-parallel-size 8 --expert-tensor-parallel-size 2"), "2;4;[expert, tensor];2;");
+  EXPECT_EQ(keys("--expert-model-parallel-size 16 --expert-tensor-parallel-size 4"), "8;;[expert, tensor];4;");
+  EXPECT_EQ(keys("--expert-tensor-parallel-size 2"), ";8;;2;") << "copies on every 2 ranks";
+  recipes::RecipeRequest request;
+  request.cluster = "h100:8";
+  EXPECT_THAT(
+      refusal(shape + "--expert-model-parallel-size 8 --expert-tensor-parallel-size 3", request),
+      HasSubstr("experts split over 3 of 8 tensor ranks have no counterpart; expected expert tensor parallelism "
+                "that divides 8"));
 }
 
 // The documented layout of DeepSeek-V3 on 16 ranks has 32 stages, so two chunks; 64 expert ranks are all replicas of

@@ -75,12 +75,14 @@ TEST(ReadScenario, AxesAreJoinedFromMeshAndParallel) {
 }
 
 TEST(ReadScenario, ParallelChoosesHow) {
-  const auto scenario = small_scenario({{"parallel",
-                                         "{data: 4, zero: 3, sequence_parallel: false, experts_over: [tensor, expert], "
-                                         "context_attention: all_to_all, context_order: contiguous}"}});
+  const auto scenario =
+      small_scenario({{"parallel",
+                       "{data: 4, zero: 3, sequence_parallel: false, experts_over: [tensor, expert], "
+                       "expert_tensor: 2, context_attention: all_to_all, context_order: contiguous}"}});
   EXPECT_EQ(scenario.parallel.zero, 3);
   EXPECT_FALSE(scenario.parallel.sequence_parallel);
   EXPECT_THAT(scenario.parallel.experts_over, ElementsAre("tensor", "expert"));
+  EXPECT_EQ(scenario.parallel.expert_tensor, 2);
   EXPECT_EQ(scenario.derive.context_attention, workloads::ContextAttention::all_to_all);
   EXPECT_FALSE(scenario.derive.balanced_context);
 }
@@ -180,6 +182,11 @@ TEST(ReadScenario, ActivationsAreKeptInFewerBits) {
   EXPECT_EQ(both.kept, (workloads::KeptFormat{8, 128}));
   EXPECT_EQ(both.kept_attention, (workloads::KeptFormat{12, 128}));
   EXPECT_FALSE(kept("{format: 8-bit, attention: 16-bit}").kept_attention);
+  EXPECT_TRUE(both.kept_for_functions);
+  EXPECT_FALSE(kept("{format: 8-bit, functions: 16-bit}").kept_for_functions);
+  EXPECT_EQ(complaint({{"training", "{kept_activations: {format: 16-bit, functions: 8-bit}}"}}),
+            "training.kept_activations.functions: what products read is kept in 16 bits [format: 8-bit, or functions: "
+            "16-bit]");
 }
 
 TEST(ReadScenario, OffloadMovesWhatItSays) {

@@ -92,15 +92,7 @@ TEST(MatrixOwners, LeaveTheShardsAsTheyAre) {
 }
 
 std::int64_t ranks_along(const workloads::AxisNames& axes, const workloads::Parallel& parallel) {
-  std::int64_t ranks = 1;
-  for (const auto& axis : axes) {
-    ranks *= axis == "data"     ? parallel.data
-             : axis == "fsdp"   ? parallel.fsdp
-             : axis == "tensor" ? parallel.tensor
-             : axis == "expert" ? parallel.expert
-                                : parallel.context;
-  }
-  return ranks;
+  return sizes_on(mixture(), parallel, 16, 8).product(axes);
 }
 
 // What owners get is what the n ranks would have got in shards: full size = n x shard x 2 B, a shard being the

@@ -7,7 +7,9 @@
 #include <set>
 
 #include "tests/unit/sharded_layers/small_layers.hpp"
+#include "topologies/placement/mesh.hpp"
 #include "workloads/sharded_layers/derived_weights.hpp"
+#include "workloads/sharding/axis_digits.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -56,13 +58,13 @@ TEST(GradientReductions, AreOnceOverEveryAxisThatSplitsTheTokens) {
         auto expected = axes_that_split_rows(blocks.kinds[kind], update.weight, plan);
         const auto& dims = blocks.kinds[kind].weight(update.weight).dims;
         const bool is_vector = dims.size() == 1;
-        const auto over_tensor = [&] {
-          for (const auto& dim : plan.weights.at(update.weight).dims) {
-            if (workloads::contains(dim.axes, "tensor")) return true;
+        for (const auto& dim : plan.weights.at(update.weight).dims) {
+          for (const auto& axis : dim.axes) {
+            if (!is_vector && topologies::axis_part(axis).axis == "tensor") expected.erase(axis);
           }
-          return false;
-        };
-        if (!is_vector && over_tensor()) expected.erase("tensor");
+        }
+        const auto whole = workloads::whole_axes({expected.begin(), expected.end()});
+        expected = {whole.begin(), whole.end()};
         auto summed = axes_of(update.each_microbatch, true);
         const auto later = axes_of(update.last_microbatch, true);
         summed.insert(later.begin(), later.end());

@@ -59,14 +59,16 @@ inline std::vector<workloads::Parallel> small_plans(const workloads::Model& mode
   plans.push_back({.expert = 4});
   plans.push_back({.data = 2, .tensor = 2, .expert = 2, .zero = 1});
   plans.push_back({.fsdp = 2, .expert = 2, .experts_over = {"expert"}});
+  plans.push_back({.tensor = 4, .expert = 2, .experts_over = {"expert", "tensor"}, .expert_tensor = 2});
+  plans.push_back({.data = 2, .tensor = 4, .zero = 1, .expert_tensor = 2});
   return plans;
 }
 
 inline std::string text(const workloads::Parallel& parallel) {
   return "data " + std::to_string(parallel.data) + " fsdp " + std::to_string(parallel.fsdp) + " tensor " +
          std::to_string(parallel.tensor) + " context " + std::to_string(parallel.context) + " expert " +
-         std::to_string(parallel.expert) + " zero " + std::to_string(parallel.zero) +
-         (parallel.sequence_parallel ? "" : " without sequence parallelism");
+         std::to_string(parallel.expert) + " zero " + std::to_string(parallel.zero) + " expert tensor " +
+         std::to_string(parallel.expert_tensor) + (parallel.sequence_parallel ? "" : " without sequence parallelism");
 }
 
 /// Visits every model under every plan that suits it.

@@ -216,6 +216,82 @@ TEST(ExpertBlock, TheTensorAxisSplitsExpertsOrSharesThemOut) {
   EXPECT_EQ(gathered_slots(shared), 0);
 }
 
+// Between the two: groups of t of the T tensor ranks split each expert, and the T / t groups have different ones. With
+// T = 4, t = 2 and expert 2 there are 4 places of 2 experts each, and a rank has 128 / (2 x 4) = 16 tokens, in 2 x 16
+// slots. The exchange of 4 ranks, each with these, is 4 x 32 D 2 B = 8192 B; each pair that splits experts then gathers
+// its 2 x 2 x 16 slots, 4096 B, and scatters as much of what they give. A rank has 2 D 24/2 weights and computes
+// 2 x 64 D 24/2 FLOPs with them.
+TEST(ExpertBlock, AnExpertIsSplitOverAPartOfTheTensorAxis) {
+  const workloads::Parallel parallel{
+      .data = 2, .tensor = 4, .expert = 2, .zero = 1, .experts_over = {"expert", "tensor"}, .expert_tensor = 2};
+  EXPECT_EQ(parallel.ranks_of_experts(), 4);
+  const auto layer = derived(mixture(), plan_for(blocks_of(mixture()), parallel), parallel, {}, 32).layer();
+  using Kind = workloads::CollectiveKind;
+  EXPECT_THAT(of_kind(layer.forward, Kind::all_to_all),
+              ElementsAre("{tensor//2,expert} 8192", "{tensor//2,expert} 8192"));
+  EXPECT_THAT(of_kind(layer.backward, Kind::all_to_all),
+              ElementsAre("{tensor//2,expert} 8192", "{tensor//2,expert} 8192"));
+  const auto of_experts = [](const workloads::BlockSteps& steps, Kind kind) {
+    workloads::BlockSteps routed;
+    for (const auto& step : steps) {
+      if (step.routed) routed.push_back(step);
+    }
+    return of_kind(routed, kind);
+  };
+  EXPECT_THAT(of_experts(layer.forward, Kind::all_gather), ElementsAre("tensor%2 4096"));
+  EXPECT_THAT(of_experts(layer.forward, Kind::reduce_scatter), ElementsAre("tensor%2 4096"));
+  EXPECT_THAT(of_kind(layer.forward, Kind::all_gather), ::testing::Contains(::testing::StartsWith("tensor ")))
+      << "what is not of experts goes along the whole axis";
+  const auto up = std::find_if(layer.forward.begin(), layer.forward.end(),
+                               [](const auto& step) { return step.name == "expert up projection"; });
+  EXPECT_EQ(up->flops.value(), 2.0 * 64 * 32 * 12);
+  EXPECT_EQ(update(layer, "Weup").stored.value(), 2 * 32 * 12 * 2);
+  EXPECT_EQ(update(layer, "Weup").optimizer_elements, 2 * 32 * 12 / 2);
+  EXPECT_EQ(axes_of(update(layer, "Weup").last_microbatch), "data");
+  EXPECT_EQ(axes_of(update(layer, "Wq").last_microbatch), "{data,expert}");
+}
+
+// Without the tensor axis among those that share out the experts, its groups have copies of the same, whose gradients
+// they add up.
+TEST(ExpertBlock, GroupsOfTheTensorAxisMayHaveCopies) {
+  const workloads::Parallel parallel{.data = 2, .tensor = 4, .expert = 2, .expert_tensor = 2};
+  EXPECT_EQ(parallel.ranks_of_experts(), 2);
+  const auto layer = derived(mixture(), parallel).layer();
+  EXPECT_EQ(update(layer, "Weup").stored.value(), 4 * 32 * 12 * 2);
+  EXPECT_EQ(axes_of(update(layer, "Weup").last_microbatch), "{data,tensor//2}");
+  EXPECT_THAT(of_kind(layer.forward, workloads::CollectiveKind::all_to_all), ElementsAre("expert 2048", "expert 2048"));
+}
+
+// t = 1 and t = T are what is had without saying t, to the letter. All ranks together always have as many weights as
+// the model, once for each copy, and compute as much.
+TEST(ExpertBlock, GroupsOfOneAndOfAllAreTheTwoEnds) {
+  using Over = workloads::AxisNames;
+  const auto under = [](const Over& over, std::int64_t expert_tensor) {
+    return workloads::Parallel{
+        .data = 2, .tensor = 4, .expert = 2, .experts_over = over, .expert_tensor = expert_tensor};
+  };
+  const auto text = [&](const Over& over, std::int64_t expert_tensor) {
+    return derived(mixture(), under(over, expert_tensor)).layer().to_string();
+  };
+  EXPECT_EQ(text({"expert", "tensor"}, 1), text({"expert", "tensor"}, 0));
+  EXPECT_EQ(text({"expert", "tensor"}, 4), text({"expert"}, 0));
+  EXPECT_EQ(text({"expert"}, 4), text({"expert"}, 0));
+  EXPECT_NE(text({"expert", "tensor"}, 2), text({"expert", "tensor"}, 1));
+  const double products = 3 * 2.0 * 2 * 128 * 32 * 24;  // gate, up and down of 2 x 128 slots
+  for (const auto& over : {Over{"expert", "tensor"}, Over{"expert"}}) {
+    for (const std::int64_t expert_tensor : {1, 2, 4}) {
+      const auto parallel = under(over, expert_tensor);
+      const auto model = derived(mixture(), parallel);
+      double flops = 0;
+      for (const auto& step : model.layer().forward)
+        flops += step.routed && step.work == workloads::ComputeWork::product ? step.flops.value() : 0;
+      EXPECT_EQ(flops * static_cast<double>(model.ranks), products) << expert_tensor;
+      const auto copies = model.ranks / (parallel.ranks_of_experts() * expert_tensor);
+      EXPECT_EQ(update(model.layer(), "Weup").stored.value() * model.ranks, copies * 8 * 32 * 24 * 2) << expert_tensor;
+    }
+  }
+}
+
 // Also where every tensor rank has all tokens (no sequence parallelism): each sends only what its own experts... share.
 TEST(ExpertBlock, WithoutSequenceParallelism) {
   const workloads::Parallel parallel{.tensor = 2, .expert = 4, .sequence_parallel = false};

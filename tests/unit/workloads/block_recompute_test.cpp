@@ -152,6 +152,16 @@ TEST(Recompute, KeptInFewerBytes) {
   EXPECT_DOUBLE_EQ(flops(compact.backward), flops(plain.backward));
 }
 
+// The inputs of activation functions, here Up of 4 s b h numbers, may stay in 2 bytes where products read 1.
+TEST(Recompute, InputsOfFunctionsMayBeKeptAsTheyAre) {
+  auto policy = policy_of({});
+  policy.kept = workloads::KeptFormat{8};
+  policy.kept_for_functions = false;
+  const auto layer =
+      derived(gpt_like(), plan_for(blocks_of(gpt_like(), {}), {}), {}, policy, b, s, workloads::BlockOptions{}).layer();
+  EXPECT_EQ(kept(layer) - kept(kept_in({8})), 4 * s * b * h);
+}
+
 // Attention's result in 12 bits for all that read it: 2 s b h become 1.5.
 TEST(Recompute, AttentionsResultHasAFormatOfItsOwn) {
   EXPECT_EQ(kept(kept_in({8})) - kept(kept_in({8}, {}, workloads::KeptFormat{12})), s * b * h / 2);

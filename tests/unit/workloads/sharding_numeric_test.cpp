@@ -117,19 +117,19 @@ TEST(ShardingNumeric, PartialResults) {
             (2 * 2 + 2) * 3);  // J_X on both with Y on I, K or neither; J_XY and J_YX; Y on I, K or neither of C
 }
 
-// settle by itself: from every sharding, whole or partial, to every other.
-TEST(ShardingNumeric, EverySettlementOnThreeAxes) {
-  const workloads::Sizes sizes{{{"I", {12, true}}, {"K", {12, true}}}, {{"X", 2}, {"Y", 3}, {"Z", 2}}};
+/// settle by itself: from every sharding over three axes, whole or partial over the first or the second, to every
+/// other.
+void settle_every_sharding(const workloads::Sizes& sizes, const workloads::AxisNames& axes) {
   int settled = 0;
-  for (auto from : all_shardings(bare_c, {"X", "Y", "Z"})) {
-    for (const auto& axis : workloads::AxisNames{"", "X", "Y"}) {
+  for (auto from : all_shardings(bare_c, axes)) {
+    for (const auto& axis : workloads::AxisNames{"", axes[0], axes[1]}) {
       if (!axis.empty() && from.sharded_by(axis) != nullptr) continue;
       from.partial = axis.empty() ? workloads::AxisNames{} : workloads::AxisNames{axis};
-      for (const auto& to : all_shardings(bare_c, {"X", "Y", "Z"})) {
+      for (const auto& to : all_shardings(bare_c, axes)) {
         if (++settled % 7 != 0) continue;  // a seventh of them is enough, and every kind is among them
         // A partial sum: the rank at 0 holds the value, the others nothing.
         DistributedArray array(from, sizes, [&](const Coordinates& rank, const Index& at) {
-          return axis.empty() || rank.at(axis) == 0 ? a(at) : 0;
+          return axis.empty() || place_along(axis, rank) == 0 ? a(at) : 0;
         });
         for (const auto& collective : settle(from, to, sizes, Bytes(1))) array.run(collective);
         array.slice(to);
@@ -141,6 +141,29 @@ TEST(ShardingNumeric, EverySettlementOnThreeAxes) {
       }
     }
   }
+}
+
+TEST(ShardingNumeric, EverySettlementOnThreeAxes) {
+  settle_every_sharding({{{"I", {12, true}}, {"K", {12, true}}}, {{"X", 2}, {"Y", 3}, {"Z", 2}}}, {"X", "Y", "Z"});
+}
+
+// An axis as two digits, each of which splits arrays by itself; where both move together it is one exchange along X.
+TEST(ShardingNumeric, DigitsOfAnAxisAreTwoAxes) {
+  const workloads::Sizes sizes{{{"I", {12, true}}, {"J", {12, true}}, {"K", {12, true}}}, {{"X", 6}, {"Y", 2}}};
+  const workloads::AxisNames axes{"X//2", "X%2", "Y"};
+  settle_every_sharding(sizes, axes);
+  const auto lefts = all_shardings(bare_a, axes), rights = all_shardings(bare_b, axes),
+             results = all_shardings(bare_c, axes);
+  std::mt19937 random(20260911);
+  for (int i = 0; i < 600; ++i) {
+    const workloads::Einsum einsum{lefts[random() % lefts.size()], rights[random() % rights.size()],
+                                   results[random() % results.size()]};
+    ASSERT_TRUE(right_on_every_rank(einsum, sizes, all_choices[i % 3]));
+  }
+  const workloads::ShardedTensor split{"C", {{"I", {"X//2", "X%2"}}, {"K", {}}}, {}};
+  const auto gather = settle(split, bare_c, sizes, Bytes(1));
+  ASSERT_EQ(gather.size(), 1U);
+  EXPECT_EQ(gather[0].axes, workloads::AxisNames{"X"});
 }
 
 // Two key-value heads on four ranks X: K_X with copies. The forward gives each rank its own head from its own copy.

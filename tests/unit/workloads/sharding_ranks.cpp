@@ -3,9 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "topologies/placement/axis_digits.hpp"
 #include "topologies/placement/mesh.hpp"
 
 namespace lockstep::test {
+
+std::int64_t place_along(const std::string& axis_or_part, const Coordinates& rank) {
+  const auto part = topologies::axis_part(axis_or_part);
+  const auto place = rank.at(part.axis);
+  return topologies::is_outer_digit(axis_or_part) ? place / part.size : part.size > 0 ? place % part.size : place;
+}
 
 std::vector<Coordinates> all_ranks(const workloads::Sizes& sizes) {
   std::vector<Coordinates> ranks{{}};
@@ -27,7 +34,7 @@ std::vector<Index> block_of(const workloads::ShardedTensor& tensor, const Coordi
   std::vector<Index> block{{}};
   for (const auto& dim : tensor.dims) {
     std::int64_t position = 0;  // outermost axis first
-    for (const auto& axis : dim.axes) position = position * sizes.product({axis}) + rank.at(axis);
+    for (const auto& axis : dim.axes) position = position * sizes.product({axis}) + place_along(axis, rank);
     const auto length = sizes.local(dim);
     std::vector<Index> more;
     for (const auto& index : block) {
@@ -65,8 +72,9 @@ std::vector<Coordinates> DistributedArray::group(const Coordinates& rank, const 
       const auto named = std::find_if(axes.begin(), axes.end(),
                                       [&](const auto& name) { return topologies::axis_part(name).axis == axis; });
       if (named == axes.end()) return peer.at(axis) == place;
-      const auto part = topologies::axis_part(*named).size;
-      return part == 0 || peer.at(axis) / part == place / part;
+      const auto part = topologies::axis_part(*named);
+      if (topologies::is_outer_digit(*named)) return peer.at(axis) % part.size == place % part.size;
+      return part.size == 0 || peer.at(axis) / part.size == place / part.size;
     });
     if (same) members.push_back(other);
   }

@@ -16,6 +16,8 @@ using Index = std::vector<std::int64_t>;                  ///< by dimension, in 
 using Part = std::map<Index, std::int64_t>;               ///< what one rank holds of an array, at its global places
 using Coordinates = std::map<std::string, std::int64_t>;  ///< of a rank on the mesh
 
+/// A rank's place along an axis or a part of one (mesh.hpp).
+std::int64_t place_along(const std::string& axis_or_part, const Coordinates& rank);
 /// All ranks of the mesh that `sizes` describes.
 std::vector<Coordinates> all_ranks(const workloads::Sizes& sizes);
 /// Every index of the part that a rank holds under a sharding: on each dimension one block of size / axes. Copies have

@@ -74,9 +74,10 @@ TEST(ShardingSizes, CopiesAreOnNeighbours) {
   EXPECT_EQ(copied(2, {"X", "Y"}), Copied(4, {"Y/4"}));
   EXPECT_EQ(copied(4, {"X", "Y"}), Copied(2, {"Y/2"}));
   EXPECT_EQ(copied(1, {"Y"}), Copied(4, {"Y/4"}));
-  EXPECT_EQ(copied(8, {"X", "Y"}), Copied(1, {}));  // as many heads as ranks
-  EXPECT_EQ(copied(4, {"Z"}), Copied(1, {}));       // 6 ranks are no multiple of 4
-  EXPECT_EQ(copied(6, {"Y", "Z"}), Copied(1, {}));  // groups of 4 do not fit rows of 6
+  EXPECT_EQ(copied(2, {"Y//2", "Y%2"}), Copied(2, {"Y/2"}));  // digits of Y are Y
+  EXPECT_EQ(copied(8, {"X", "Y"}), Copied(1, {}));            // as many heads as ranks
+  EXPECT_EQ(copied(4, {"Z"}), Copied(1, {}));                 // 6 ranks are no multiple of 4
+  EXPECT_EQ(copied(6, {"Y", "Z"}), Copied(1, {}));            // groups of 4 do not fit rows of 6
 }
 
 // 10 over 4: shards of 3, 12 held in all, 2 of them padding; with 7 columns 14.
