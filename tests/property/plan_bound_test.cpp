@@ -96,11 +96,13 @@ TEST_P(PlanBoundTest, TreeHoldsEveryPlanOnce) {
 
 INSTANTIATE_TEST_SUITE_P(Spaces, PlanBoundTest, testing::ValuesIn(test::wide_spaces()), test::name_of_space);
 
+/// `documents`: attention in the shared summary is that of the sequence with the least.
 void expect_same(const planning::PassSummary& shared, const planning::PassSummary& own,
-                 const planning::PassesSummary& of_shared, const planning::PassesSummary& of_own) {
+                 const planning::PassesSummary& of_shared, const planning::PassesSummary& of_own, bool documents) {
   ASSERT_EQ(shared.steps.size(), own.steps.size());
   for (std::size_t i = 0; i < own.steps.size(); ++i) {
-    EXPECT_EQ(shared.steps[i].compute, own.steps[i].compute);
+    EXPECT_LE(shared.steps[i].compute, own.steps[i].compute);
+    if (!documents) EXPECT_EQ(shared.steps[i].compute, own.steps[i].compute);
     EXPECT_EQ(shared.steps[i].after, own.steps[i].after);
     EXPECT_EQ(shared.steps[i].beside, own.steps[i].beside);
     EXPECT_EQ(shared.steps[i].weights, own.steps[i].weights);
@@ -124,6 +126,7 @@ void expect_same(const planning::PassSummary& shared, const planning::PassSummar
 TEST_P(PlanBoundTest, SharesWhatPlansHaveInCommon) {
   const planning::PlanSpace space(GetParam().load());
   planning::SummaryBook book(space);
+  const bool documents = !space.base().lengths.documents.empty();
   for (const auto& plan : some_plans(space, 300)) {
     const auto scenario = space.scenario(plan, space.base().batch.sequences);
     const auto model = preparation::sharded_model(scenario);
@@ -135,10 +138,10 @@ TEST_P(PlanBoundTest, SharesWhatPlansHaveInCommon) {
     for (std::size_t kind = 0; kind < passes.kinds.size(); ++kind) {
       const auto& one = shared.kinds[kind];
       const auto& own = passes.kinds[kind];
-      expect_same(one.forward, own.forward, shared, passes);
-      expect_same(one.backward, own.backward, shared, passes);
-      expect_same(one.input_gradient, own.input_gradient, shared, passes);
-      expect_same(one.weight_gradient, own.weight_gradient, shared, passes);
+      expect_same(one.forward, own.forward, shared, passes, documents);
+      expect_same(one.backward, own.backward, shared, passes, documents);
+      expect_same(one.input_gradient, own.input_gradient, shared, passes, documents);
+      expect_same(one.weight_gradient, own.weight_gradient, shared, passes, documents);
       EXPECT_EQ(std::tie(one.kept, one.input, one.sent, one.keeps_input, one.keeps_output),
                 std::tie(own.kept, own.input, own.sent, own.keeps_input, own.keeps_output));
       EXPECT_EQ(std::tie(one.kept_for_weights, one.between), std::tie(own.kept_for_weights, own.between));

@@ -17,6 +17,7 @@
 
 #include "sim/cost/layer_time.hpp"
 #include "sim/studies/planning/plan_bound.hpp"
+#include "sim/studies/planning/summary_book.hpp"
 #include "tests/property/plan_spaces.hpp"
 
 namespace lockstep {
@@ -96,8 +97,11 @@ std::vector<Work> work_of_summaries(const planning::PlanSpace& space, const prep
 
 class PlanCountsTest : public testing::TestWithParam<test::SpaceCase> {};
 
+// With documents, whose attention a bound takes from the sequence with the least, the step computes no less.
 TEST_P(PlanCountsTest, SummariesCountWhatTheStepDoes) {
   const planning::PlanSpace space(GetParam().load());
+  planning::SummaryBook book(space);
+  const bool documents = !space.base().lengths.documents.empty();
   std::mt19937_64 random(11);
   for (int plan = 0; plan < 40; ++plan) {
     const auto& node = space.nodes()[random() % space.nodes().size()];
@@ -110,10 +114,12 @@ TEST_P(PlanCountsTest, SummariesCountWhatTheStepDoes) {
     for (const auto& key : space.keys(node, choice)) which += key.path + "=" + key.value + " ";
     SCOPED_TRACE(which);
     const auto graph = work_of_graph(scenario, made);
-    const auto counted = work_of_summaries(space, made, planning::summarize_passes(scenario, model),
-                                           planning::summarize_state(scenario, model));
+    const auto passes = documents ? book.passes(choice) : planning::summarize_passes(scenario, model);
+    const auto counted = work_of_summaries(space, made, passes, planning::summarize_state(scenario, model));
     for (std::size_t stage = 0; stage < graph.size(); ++stage) {
-      EXPECT_NEAR(counted[stage].compute_s / graph[stage].compute_s, 1, 1e-9) << "stage " << stage;
+      const double counted_share = counted[stage].compute_s / graph[stage].compute_s;
+      EXPECT_LE(counted_share, 1 + 1e-9) << "stage " << stage;
+      EXPECT_GE(counted_share, documents ? 0.3 : 1 - 1e-9) << "stage " << stage;
       std::set<KindAndAxes> keys;
       for (const auto* work : {&graph[stage], &counted[stage]}) {
         for (const auto& [key, bytes] : work->bytes) keys.insert(key);

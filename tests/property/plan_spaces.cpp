@@ -37,8 +37,8 @@ std::string batch(int sequences) {
   return "batch: {sequences: " + std::to_string(sequences) + ", sequence_length: 512}\n";
 }
 
-const std::string documents =
-    "batch: {sequences: 32, sequence_length: 4096, lengths: tests/data/lengths_of_documents.csv}\n";
+const std::string documents = "batch: {sequences: 32, sequence_length: 4096, lengths: " + std::string(source_dir) +
+                              "/tests/data/lengths_of_documents.csv}\n";
 
 }  // namespace
 

@@ -127,7 +127,10 @@ const Explorer::Base& Explorer::base_of(const std::string& text) {
 std::shared_ptr<Explorer::Step> Explorer::step_of(const Json& part) {
   auto key = part.dump();
   const auto known = std::find_if(steps_.begin(), steps_.end(), [&](const auto& step) { return step->key == key; });
-  if (known != steps_.end()) return *known;
+  if (known != steps_.end()) {
+    std::rotate(steps_.begin(), known, known + 1);  // the pinned step is asked for again and again, so it stays
+    return steps_.front();
+  }
   auto step = std::make_shared<Step>(simulated(part));
   step->key = std::move(key);
   steps_.push_front(step);

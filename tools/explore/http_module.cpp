@@ -15,8 +15,7 @@ constexpr std::size_t most_bytes = 1 << 20;  // of a question
 bool equal(const std::string& a, const std::string& b) {
   if (a.size() != b.size()) return false;
   unsigned differ = 0;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    differ |= static_cast<unsigned>(a[i]) ^ static_cast<unsigned>(b[i]);
+  for (std::size_t i = 0; i < a.size(); ++i) differ |= static_cast<unsigned>(a[i]) ^ static_cast<unsigned>(b[i]);
   return differ == 0;
 }
 
