@@ -31,6 +31,9 @@ CollectiveModel::CollectiveModel(const topologies::Cluster& cluster, const topol
                                  CollectiveRules rules)
     : cluster_(cluster), mesh_(mesh), rules_(std::move(rules)) {}
 
+CollectiveModel::CollectiveModel(const topologies::Mesh& mesh, TriedGroups& tried, CollectiveRules rules)
+    : cluster_(tried.cluster()), mesh_(mesh), tried_(&tried), rules_(std::move(rules)) {}
+
 Seconds CollectiveModel::cost(workloads::CollectiveKind kind, const std::vector<std::string>& axes, Bytes full_size,
                               workloads::TokenCopies copies) {
   const auto& known = groups(in_mesh_order(axes));
@@ -90,6 +93,8 @@ const std::vector<PipelineLine>& CollectiveModel::lines() {
 GroupNetwork& CollectiveModel::groups(const std::vector<std::string>& axes_in_mesh_order) {
   const auto found = groups_.find(axes_in_mesh_order);
   if (found != groups_.end()) return found->second;
+  auto* tried = tried_ == nullptr ? nullptr : tried_->along(mesh_, axes_in_mesh_order);
+  if (tried != nullptr) return *tried;
   return groups_.try_emplace(axes_in_mesh_order, cluster_, mesh_, axes_in_mesh_order, rules_.units).first->second;
 }
 

@@ -7,6 +7,7 @@
 
 #include "sim/collectives/group_network.hpp"
 #include "sim/collectives/stage_pairs.hpp"
+#include "sim/collectives/tried_groups.hpp"
 
 namespace lockstep::collectives {
 
@@ -25,6 +26,8 @@ class CollectiveModel {
  public:
   /// Both references must outlive the model.
   CollectiveModel(const topologies::Cluster& cluster, const topologies::Mesh& mesh, CollectiveRules rules = {});
+  /// A model of costs alone, on one of several meshes that are tried.
+  CollectiveModel(const topologies::Mesh& mesh, TriedGroups& tried, CollectiveRules rules);
 
   [[nodiscard]] const topologies::Cluster& cluster() const { return cluster_; }
   [[nodiscard]] const topologies::Mesh& mesh() const { return mesh_; }
@@ -66,6 +69,7 @@ class CollectiveModel {
 
   const topologies::Cluster& cluster_;
   const topologies::Mesh& mesh_;
+  TriedGroups* tried_ = nullptr;  ///< groups that other meshes may have too
   CollectiveRules rules_;
   std::map<std::vector<std::string>, GroupNetwork> groups_;
   std::vector<PipelineLine> lines_;

@@ -5,10 +5,10 @@
 
 namespace lockstep::preparation {
 
-Seconds placement_cost(const scenario::Scenario& scenario, const ShardedModel& model,
-                       const topologies::Cluster& cluster, const topologies::Mesh& mesh) {
+Seconds placement_cost(const scenario::Scenario& scenario, const ShardedModel& model, const topologies::Mesh& mesh,
+                       collectives::TriedGroups& tried) {
   const auto rates = rates_of(scenario);
-  collectives::CollectiveModel collectives(cluster, mesh, scenario.collectives);
+  collectives::CollectiveModel collectives(mesh, tried, scenario.collectives);
   // A hand-over to the next stage, on the average layer: every stage sends forth and back.
   const auto between_stages = [&](const workloads::ShardedLayer& layer) {
     if (!mesh.has_axis("pipeline") || layer.input_bytes.value() == 0) return Seconds(0);

@@ -8,6 +8,6 @@ namespace lockstep::preparation {
 /// weight gathers and gradient reductions beside them; a tenth of all communication on top, since what is hidden still
 /// takes bandwidth from the rest. Once a step: what follows the last microbatch and the update.
 [[nodiscard]] Seconds placement_cost(const scenario::Scenario& scenario, const ShardedModel& model,
-                                     const topologies::Cluster& cluster, const topologies::Mesh& mesh);
+                                     const topologies::Mesh& mesh, collectives::TriedGroups& tried);
 
 }  // namespace lockstep::preparation

@@ -67,9 +67,10 @@ Placed placed_by_cost(const scenario::Scenario& scenario, const std::shared_ptr<
                       KnownMachines& known) {
   auto model = known.model(scenario, scenario.mesh);
   int tried = 0;
+  collectives::TriedGroups groups(*cluster, !scenario.perturbations.empty());
   auto placed = place_by_cost(
       *cluster, scenario.mesh,
-      [&](const topologies::Mesh& mesh) { return placement_cost(scenario, model, *cluster, mesh); }, tried);
+      [&](const topologies::Mesh& mesh) { return placement_cost(scenario, model, mesh, groups); }, tried);
   if (const auto* error = std::get_if<topologies::PlacementError>(&placed)) refuse_placement(scenario, *error);
   auto machine =
       known.machine(cluster, std::get<0>(std::move(placed)),
