@@ -43,6 +43,7 @@ Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& o
   auto tell = [&](std::string_view stage, double fraction) {
     if (options.progress) options.progress(stage, fraction);
   };
+  if (options.steps > 0) preparation::refuse_local_updates(scenario, "draws of steps are not made site by site");
   tell("preparing", 0);
   auto prepared = preparation::prepare(scenario, known);  // machine, sharded model, pipeline
   const auto building = step_options(scenario, prepared.model);
@@ -77,9 +78,16 @@ Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& o
 
 Simulation measured(const scenario::Scenario& scenario, preparation::Preparation prepared, timing::TimedStep timed,
                     bool explained) {
-  auto& [step, folded, run, fold_seconds] = timed;
+  auto& [step, folded, run, fold_seconds, local_updates] = timed;
   preparation::PreparedStep whole{std::move(prepared), std::move(step)};
   auto metrics = measure(scenario, whole, folded.program, run.timeline, explained);
+  if (local_updates) {
+    for (const auto& held : whole.step.held) {
+      local_updates->state = std::max(local_updates->state, held.outer_state);
+      local_updates->buffers = std::max(local_updates->buffers, held.buffers);
+    }
+    add_local_updates(metrics, std::move(*local_updates));
+  }
   const auto rank = folded.ranks.representative[metrics.critical_rank];
   return {std::move(whole),
           std::move(folded.program),
@@ -117,6 +125,7 @@ Bytes least_memory(const preparation::Preparation& preparation, const program::P
 void measure_lane(const preparation::PreparedStep& preparation, const program::Program& program,
                   const timeline::Timeline& timeline, std::int32_t lane, metrics::Metrics& metrics) {
   metrics.breakdown = metrics::breakdown_of(program, timeline, lane);
+  if (metrics.local_updates) add_local_updates(metrics.breakdown, *metrics.local_updates);
   metrics.communication = metrics::communication_of(preparation.step, program, timeline, lane);
   metrics.memory =
       metrics::memory_of(preparation.step, program, timeline, lane, memory_of_chip(preparation, program, lane));

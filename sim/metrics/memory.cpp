@@ -127,6 +127,7 @@ void StepMemory::for_each_point(std::int32_t rank, const std::vector<Alive>& buf
   point.optimizer = held.optimizer;
   point.overhead = held.overhead;
   point.host = held.host;
+  point.buffers = held.buffers;
   for (const auto& [time, buffer, frees] : changes_on(rank, buffers)) {
     // At one instant, memory that is freed is available to what begins: the curve has one point, for the sum.
     if (time > point.time) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/metrics/critical_path.hpp"
+#include "sim/metrics/local_updates.hpp"
 #include "sim/metrics/memory.hpp"
 #include "sim/metrics/rank_pieces.hpp"
 #include "sim/program/program.hpp"
@@ -59,7 +60,7 @@ struct StageMetrics {
 };
 
 struct Metrics {
-  Seconds step_time{0};
+  Seconds step_time{0};  ///< the timeline's; with local updates the mean over their period
   std::int64_t chips = 0;
   std::int64_t tokens = 0;
   std::int64_t parameters = 0;
@@ -71,7 +72,8 @@ struct Metrics {
   std::vector<CommunicationUse> communication;  ///< of the critical rank, by axis and kind
   MemoryUse memory;                             ///< of the stage with the highest peak, or the least to spare
   std::vector<StageMetrics> stages;
-  CriticalPath critical_path;  ///< from the critical rank back, over all ranks
+  CriticalPath critical_path;                 ///< from the critical rank back, over all ranks
+  std::optional<LocalUpdates> local_updates;  ///< parts of the step have their share of the outer steps
 
   /// Largest share of the step that a stage loses to the pipeline, over the step or only within the stage's own span.
   [[nodiscard]] double bubble_fraction_step() const;

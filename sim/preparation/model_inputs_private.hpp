@@ -72,7 +72,8 @@ struct ModelInputs {
         training(scenario.training),
         routing(scenario.routing),
         derive(scenario.derive),
-        optimizer(scenario.step.optimizer) {
+        optimizer(scenario.step.optimizer),
+        axis_of_sites(scenario.step.local_updates ? scenario.step.local_updates->axis : "") {
     for (const auto& request : requests) axes.emplace_back(request.name, request.size);
   }
 
@@ -88,6 +89,7 @@ struct ModelInputs {
   scenario::RoutingSpec routing;
   workloads::DerivePolicy derive;
   workloads::OptimizerSpec optimizer;
+  std::string axis_of_sites;
   std::vector<Axis> axes;
 
   friend bool operator==(const ModelInputs& a, const ModelInputs& b) {
@@ -96,7 +98,7 @@ struct ModelInputs {
            equal(a.batch, b.batch) && a.slices == b.slices && a.equal_work == b.equal_work &&
            a.delay_weight_gradients == b.delay_weight_gradients && equal(a.training, b.training) &&
            equal(a.routing, b.routing) && equal(a.derive, b.derive) && equal(a.optimizer, b.optimizer) &&
-           a.axes == b.axes;
+           a.axis_of_sites == b.axis_of_sites && a.axes == b.axes;
   }
 };
 

@@ -85,6 +85,8 @@ void check_step_size(const scenario::Scenario& scenario, const Preparation& prep
                                                         const workloads::StepGraph& step);
 [[nodiscard]] program::Program lower_with_perturbations(const scenario::Scenario& scenario,
                                                         const PreparedStep& prepared);
+/// Refuses local updates, for a study of steps in which all ranks meet; `why` says what it cannot do.
+void refuse_local_updates(const scenario::Scenario& scenario, const std::string& why);
 /// Refuses a step so long that its shortest event would be lost in rounding.
 void refuse_endless_step(const scenario::Scenario& scenario, Seconds time);
 

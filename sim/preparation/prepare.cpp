@@ -137,10 +137,12 @@ workloads::StepOptions step_options(const scenario::Scenario& scenario, const Sh
   }
   if (!scenario.lengths.documents.empty()) options.sequence_load = sequence_load(scenario, model.parallel);
   auto& offload = options.offload;
-  if (!offload.optimizer && offload.activation_layers == 0) return options;
+  const bool outer = options.local_updates && options.local_updates->on_host;
+  if (!offload.optimizer && offload.activation_layers == 0 && !outer) return options;
+  const std::string key =
+      scenario.places.contains("training.offload") ? "training.offload" : "training.local_updates.outer_state";
   for (const auto& chip : scenario.cluster.chips()) {
-    if (!chip.pcie)
-      refuse(scenario, "training.offload", "chip " + chip.name + " has no rate to its host", "a chip with pcie");
+    if (!chip.pcie) refuse(scenario, key, "chip " + chip.name + " has no rate to its host", "a chip with pcie");
     offload.link = offload.link.value() > 0 ? std::min(offload.link, *chip.pcie) : *chip.pcie;
   }
   if (scenario.replay)

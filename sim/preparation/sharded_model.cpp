@@ -15,8 +15,16 @@
 namespace lockstep::preparation {
 namespace {
 
-workloads::Parallel sizes_in(const std::vector<topologies::AxisRequest>& requests, workloads::Parallel parallel) {
+/// Whether ranks along an axis are sites that train apart: no array is split over it.
+bool is_of_sites(const scenario::Scenario& scenario, const std::string& axis) {
+  const auto& updates = scenario.step.local_updates;
+  return updates && updates->axis == axis;
+}
+
+workloads::Parallel sizes_in(const scenario::Scenario& scenario, const std::vector<topologies::AxisRequest>& requests) {
+  auto parallel = scenario.parallel;
   for (const auto& request : requests) {
+    if (is_of_sites(scenario, request.name)) continue;
     if (request.name == "data") parallel.data = request.size;
     if (request.name == "fsdp") parallel.fsdp = request.size;
     if (request.name == "tensor") parallel.tensor = request.size;
@@ -89,6 +97,25 @@ workloads::ShardedTensor arriving(const workloads::BlockSequence& blocks, const 
   return name.empty() ? workloads::ShardedTensor{} : plan.activations.at(name);
 }
 
+/// Of one microbatch, all ranks of a site.
+std::int64_t sequences_of_microbatch(const scenario::Scenario& scenario,
+                                     const std::vector<topologies::AxisRequest>& requests) {
+  const auto sequences = scenario.batch.sequences / scenario.batch.microbatches;
+  for (const auto& request : requests) {
+    if (!is_of_sites(scenario, request.name)) continue;
+    if (request.size < 2)
+      refuse(scenario, "training.local_updates", "no replicas lie along an axis " + request.name,
+             "an axis of several ranks");
+    if (sequences % request.size != 0)
+      refuse(scenario, "batch.sequences",
+             std::to_string(sequences) + " sequences of a microbatch do not divide over " +
+                 std::to_string(request.size) + " sites along " + request.name,
+             "a multiple of " + std::to_string(scenario.batch.microbatches * request.size));
+    return sequences / request.size;
+  }
+  return sequences;
+}
+
 void check_parallel(const scenario::Scenario& scenario, const workloads::Parallel& parallel) {
   const auto& model = scenario.model;
   if (parallel.expert > 1 && !model.experts) {
@@ -139,6 +166,19 @@ void check_kept_operations(const scenario::Scenario& scenario, const workloads::
     refuse(scenario, "training.recompute.kept", "no layer of the model has an operation '" + name + "'",
            "some of " + all);
   }
+}
+
+/// Each fragment of local updates has a block.
+void check_fragments(const scenario::Scenario& scenario, const workloads::BlockSequence& blocks) {
+  const auto& updates = scenario.step.local_updates;
+  if (!updates) return;
+  const auto count = std::count_if(blocks.order.begin(), blocks.order.end(),
+                                   [&](workloads::KindId kind) { return !blocks.kinds[kind].weights.empty(); });
+  if (updates->fragments > count)
+    refuse(scenario, "training.local_updates.fragments",
+           std::to_string(updates->fragments) + " fragments share out " + std::to_string(count) +
+               " blocks with weights of the model",
+           "at most " + std::to_string(count));
 }
 
 /// Bytes that a kernel moves to make an operand of fewer than 16 bits, for each of its values: 2 read, and what is
@@ -206,13 +246,14 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
   }
   if (const auto why = why_not_expanded(scenario.model); !why.what.empty())
     refuse(scenario, "model", why.what, why.expected);
-  const auto parallel = sizes_in(requests, scenario.parallel);
+  const auto parallel = sizes_in(scenario, requests);
+  const auto sequences = sequences_of_microbatch(scenario, requests);
   check_parallel(scenario, parallel);
   const auto blocks = blocks_of(scenario.model, scenario.blocks);
-  auto sizes = sizes_of(scenario.model, scenario.batch.sequences / scenario.batch.microbatches,
-                        scenario.batch.sequence_length, scenario.routing.capacity_factor.value_or(1.0));
+  auto sizes = sizes_of(scenario.model, sequences, scenario.batch.sequence_length,
+                        scenario.routing.capacity_factor.value_or(1.0));
   for (const auto& request : requests) {
-    if (request.name != "pipeline") sizes.axes[request.name] = request.size;
+    if (request.name != "pipeline" && !is_of_sites(scenario, request.name)) sizes.axes[request.name] = request.size;
   }
   if (scenario.training.flat_zero_shards) sizes.flat_axes = {"data", "fsdp", "context", "expert"};
   model.expert_ranks = parallel.ranks_of_experts();
@@ -223,6 +264,7 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
     model.plan = plan_for(blocks, parallel);
     apply_overrides(scenario, parallel, sizes, model.plan);
     model.order = blocks.order;
+    check_fragments(scenario, blocks);
     model.layers.clear();
     refuse_change_between_layers(blocks, model.plan);
     const auto derive_kinds = [&](workloads::DerivePolicy policy) {
@@ -268,9 +310,7 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
       const auto is_pipeline = [](const auto& request) { return request.name == "pipeline" && request.size > 1; };
       if (std::none_of(requests.begin(), requests.end(), is_pipeline)) policy.sharing_slices = 0;
       for (const auto length : lengths_of_slices(scenario, parallel.tensor)) {
-        sizes.dims = sizes_of(scenario.model, scenario.batch.sequences / scenario.batch.microbatches, length,
-                              scenario.routing.capacity_factor.value_or(1.0))
-                         .dims;
+        sizes.dims = sizes_of(scenario.model, sequences, length, scenario.routing.capacity_factor.value_or(1.0)).dims;
         derive_kinds(policy);
         policy.earlier_tokens += length;
       }

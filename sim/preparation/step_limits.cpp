@@ -53,6 +53,11 @@ void check_size(const scenario::Scenario& scenario, const ShardedModel& model) {
   }
 }
 
+void refuse_local_updates(const scenario::Scenario& scenario, const std::string& why) {
+  if (scenario.step.local_updates)
+    refuse(scenario, "training.local_updates", why, "local_updates: none, or lockstep run, compare and sweep");
+}
+
 void check_passes(const scenario::Scenario& scenario, std::int64_t stages) {
   const auto passes = static_cast<double>(scenario.batch.microbatches) * scenario.pipeline.slices;
   if (passes * static_cast<double>(stages) <= scenario::most_passes) return;

@@ -213,6 +213,7 @@ void read_training(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   if (loss.exists()) scenario.derive.loss_element = workspaces[loss.choice({"fused", "unfused", "in place"})];
   keys.flag(view, "dropout", scenario.blocks.dropout);
   read_kept_activations(keys.optional(view, "kept_activations"), keys, scenario.derive);
+  read_local_updates(keys.optional(view, "local_updates"), keys, scenario);
   const auto traffic = keys.optional(view, "elementwise_traffic");
   if (traffic.exists()) scenario.derive.elementwise_traffic = traffic.number(1, 100);
   keys.flag(view, "causal_attention", scenario.training.causal_attention);

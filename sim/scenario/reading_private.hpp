@@ -40,6 +40,8 @@ class KeyReader {
 void read_pipeline(const YamlView& view, const std::filesystem::path& folder, KeyReader& keys, Scenario& scenario);
 /// The keys of the map `training`.
 void read_training(const YamlView& view, KeyReader& keys, Scenario& scenario);
+/// The map `local_updates` of `training`, if it exists; the batch, the axes and the plan are read.
+void read_local_updates(const YamlView& view, KeyReader& keys, Scenario& scenario);
 /// The map `communication`, if it exists.
 void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenario);
 

@@ -40,7 +40,7 @@ Seconds step_time(const scenario::Scenario& scenario, const preparation::Machine
   options.memory = false;
   const engine::EngineKind used = engine == engine::EngineKind::reference ? engine : engine::EngineKind::max_min;
   const auto& layers = can_be_joined(scenario, prepared.pipeline.order) ? joined : model.layers;
-  return timed_step(scenario, prepared, layers, options, {{used, {}, false}}, log).run.timeline.makespan();
+  return timed_step(scenario, prepared, layers, options, {{used, {}, false}}, log).step_time();
 }
 
 }  // namespace lockstep::timing

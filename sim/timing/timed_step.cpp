@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/timing/find_repetition.hpp"
+#include "sim/timing/outer_steps.hpp"
 #include "sim/timing/steady_periods.hpp"
 #include "workloads/pipeline/verify_order.hpp"
 
@@ -129,10 +130,18 @@ class Timing {
 TooManyOperations::TooManyOperations(std::int32_t of_ranks, Bytes of_rank)
     : std::runtime_error("too many operations to simulate"), classes(of_ranks), held(of_rank) {}
 
+Seconds TimedStep::step_time() const {
+  return local_updates ? local_updates->period() / static_cast<double>(local_updates->inner_steps)
+                       : run.timeline.makespan();
+}
+
 TimedStep timed_step(const scenario::Scenario& scenario, const preparation::Preparation& prepared,
                      const workloads::ShardedLayers& layers, const workloads::StepOptions& options,
                      const TimingOptions& timing, spdlog::logger& log) {
-  return Timing(scenario, prepared, layers, options, timing, log).run();
+  auto timed = Timing(scenario, prepared, layers, options, timing, log).run();
+  if (options.local_updates)
+    timed.local_updates = outer_steps(scenario, prepared, layers, options, timing, timed.run.timeline.makespan(), log);
+  return timed;
 }
 
 }  // namespace lockstep::timing

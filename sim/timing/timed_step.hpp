@@ -2,10 +2,12 @@
 /// StepGraph -> Program -> Timeline, folded in space (one rank of each class, sim/program/fold.hpp) and in time
 /// (steady_periods.hpp). Every command that times a step goes this way.
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "sim/engine/engine.hpp"
+#include "sim/metrics/local_updates.hpp"
 #include "sim/preparation/preparation.hpp"
 #include "sim/program/known_folds.hpp"
 
@@ -17,7 +19,10 @@ struct TimedStep {
   workloads::StepGraph step;
   program::FoldedProgram folded;
   engine::EngineResult run;
-  double fold_seconds = 0;  ///< real time spent on folding ranks into classes
+  double fold_seconds = 0;                               ///< real time spent on folding ranks into classes
+  std::optional<metrics::LocalUpdates> local_updates{};  ///< where sites train apart; the step is then an inner one
+  /// Mean over the period of local updates.
+  [[nodiscard]] Seconds step_time() const;
 };
 
 struct TimingOptions {

@@ -48,6 +48,7 @@ const std::vector<Documented> documented{
     {"run",
      {"lockstep run " + hashed, "lockstep run --sensitivity " + hashed, "lockstep run " + mixed,
       "lockstep run --set batch.lengths=../lengths_of_documents.csv " + small,
+      "lockstep run --set 'training={local_updates: {inner_steps: 8, delay: 1}}' " + replicas,
       "lockstep run --draws 50 --set 'variations=[{jitter: 0.1}, {stragglers: 0.1, slowdown: 2}]' " + small,
       "lockstep run --draws 20000 --set 'variations=[{stragglers: 0.01, slowdown: 2}]' " + replicas}},
     {"check", {"lockstep check " + small}},

@@ -23,7 +23,7 @@ constexpr double worth_showing = 0.01;  // of the bandwidth
 
 std::optional<Json> network_panel(const Simulation& simulation, ReportData& data) {
   const auto& cluster = *simulation.preparation.machine.cluster;
-  const timeline::Interval step{Seconds(0), simulation.metrics.step_time};
+  const timeline::Interval step{Seconds(0), simulation.run.timeline.makespan()};
   const auto loads = metrics::link_loads(simulation.program, simulation.run.phases, simulation.link_members, step,
                                          simulation.run.timeline.repetition());
   if (loads.empty() || loads.front().used < worth_showing) return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<Json> network_panel(const Simulation& simulation, ReportData& data
       {"panel", "network"},
       {"title", "Links"},
       {"wide", true},
-      {"end_ns", trace::nanoseconds(simulation.metrics.step_time)},
+      {"end_ns", trace::nanoseconds(simulation.run.timeline.makespan())},
       {"rows", std::move(list)},
       {"note", "Most used: " + cluster.link_name(first.link) +
                    (rows.front().alike > 1

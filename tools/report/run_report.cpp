@@ -7,6 +7,7 @@
 #include "tools/output/results/chip_kinds.hpp"
 #include "tools/output/results/critical_path_text.hpp"
 #include "tools/output/results/error_band_text.hpp"
+#include "tools/output/results/local_updates_text.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 #include "tools/output/results/summary.hpp"
 #include "tools/report/cluster_panels.hpp"
@@ -69,6 +70,29 @@ Json faster_panel(std::span<const sensitivity::FasterPart> faster) {
                      std::move(rows));
 }
 
+Json outer_reductions(const scenario::Scenario& scenario, const metrics::LocalUpdates& found) {
+  Json rows = Json::array();
+  for (const auto& one : found.reductions)
+    rows.push_back({output::fragments_text(one), one.full_size.value(), one.sent_by_chip, one.reduction.value(),
+                    one.alone.value(), one.exposed.value(), one.slower.value(), one.optimizer.value(),
+                    found.rate_of_site(one).value()});
+  return table_panel("Reductions between sites",
+                     output::local_updates_heading(*scenario.step.local_updates, found) +
+                         ". The timeline is that of an "
+                         "inner step; " +
+                         output::local_updates_share(found) + "; " + output::traffic_between_sites(found) + ".",
+                     {{"fragment", ""},
+                      {"bytes (full)", "B"},
+                      {"a chip sends", "B"},
+                      {"reduction", "s"},
+                      {"alone", "s"},
+                      {"exposed", "s"},
+                      {"slower", "s"},
+                      {"optimizer", "s"},
+                      {"site's links", "B/s"}},
+                     std::move(rows));
+}
+
 Json reproduce(const Reproduction& reproduction) {
   return {{"panel", "text"},
           {"title", "To get this again"},
@@ -94,6 +118,7 @@ ReportPage step_page(const scenario::Scenario& scenario, const Simulation& simul
   others.push_back(breakdown_panel(simulation));
   if (!simulation.metrics.communication.empty()) others.push_back(communication_panel(simulation));
   if (simulation.metrics.stages.size() > 1) others.push_back(bubbles_panel(scenario, simulation));
+  if (const auto& updates = simulation.metrics.local_updates) others.push_back(outer_reductions(scenario, *updates));
   others.push_back(critical_path_panel(simulation));
   if (!simulation.elasticity.empty()) others.push_back(sensitivity_panel(simulation));
   if (!faster.empty()) others.push_back(faster_panel(faster));

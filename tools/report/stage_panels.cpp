@@ -117,7 +117,7 @@ Json memory_panel(const Simulation& simulation, ReportData& data) {
   metrics::StepMemory memory(simulation.preparation.step, simulation.program, simulation.run.timeline);
   for (std::size_t i = 0; i < count; ++i) {
     const auto& stage = metrics.stages[i];
-    const auto points = highest_points(memory.curve(stage.rank), metrics.step_time, bins);
+    const auto points = highest_points(memory.curve(stage.rank), simulation.run.timeline.makespan(), bins);
     const auto column = [&](auto value_of) {
       std::vector<std::uint64_t> values;
       for (const auto& point : points) values.push_back(static_cast<std::uint64_t>(value_of(point)));
@@ -139,7 +139,7 @@ Json memory_panel(const Simulation& simulation, ReportData& data) {
            "Gathered: weights for a pass; buffers: copies that collectives send from; workspace: of an operation while "
            "it runs." +
                std::string(count < metrics.stages.size() ? " The first " + std::to_string(count) + " stages." : "")},
-          {"end_ns", trace::nanoseconds(metrics.step_time)},
+          {"end_ns", trace::nanoseconds(simulation.run.timeline.makespan())},
           {"capacity", metrics.memory.capacity.value()},
           {"rows", std::move(rows)}};
 }

@@ -36,7 +36,7 @@ class TimelineData {
     for (const auto& run : whole_.runs()) add(run);
     Json groups = Json::array();
     for (const auto& rank : ranks) groups.push_back(group(rank));
-    auto result = writer_.run(name, trace::nanoseconds(simulation_.metrics.step_time),
+    auto result = writer_.run(name, trace::nanoseconds(simulation_.run.timeline.makespan()),
                               repetition_.length().value() * 1e9, std::move(groups));
     result["critical"] = critical_path(ranks);
     return result;

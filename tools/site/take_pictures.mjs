@@ -58,6 +58,8 @@ const of_racks = ["cluster=gb200-nvl72:4", "batch.sequences=288", "parallel.tens
 writeFileSync(racks, execFileSync(lockstep, ["run", join(scenarios, "llama3-70b-h100.yaml"), ...of_racks.flatMap((key) => ["--set", key]), "--dump", "scenario"]));
 execFileSync(lockstep, ["compare", join(scenarios, "llama3-70b-h100.yaml"), join(scenarios, "llama3-70b-v5p-1024.yaml"), racks, "--out", join(out, "compare")], { stdio: "ignore" });
 copyFileSync(join(out, "compare/compare.svg"), join(folder, "compare.svg"));
+execFileSync(lockstep, ["compare", join(scenarios, "llama3-70b-h100-two-sites.yaml"), join(scenarios, "llama3-70b-h100-two-sites-diloco.yaml"), "--out", join(out, "sites")], { stdio: "ignore" });
+copyFileSync(join(out, "sites/compare.svg"), join(folder, "two_sites.svg"));
 
 // A designed order and the best published one under the same limit.
 const pipeline = ["--stages", "4", "--microbatches", "12", "--times", "1,1.2,0.8/1,1.2,0.8/1,1.2,0.8/1.5,1.8,1.2", "--latency", "0.1", "--memory-limit", "3"];

@@ -20,7 +20,7 @@ class ChromeTrace {
   ChromeTrace(output::NewFile& file, const Simulation& simulation, const TraceOptions& options)
       : file_(file),
         content_(simulation, options),
-        step_time_(simulation.metrics.step_time),
+        step_time_(simulation.run.timeline.makespan()),
         text_(simulation),
         arrows_(simulation),
         flows_(options.flows) {}

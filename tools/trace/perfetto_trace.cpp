@@ -125,7 +125,7 @@ class PerfettoTrace {
   PerfettoTrace(output::NewFile& file, const Simulation& simulation, const TraceOptions& options)
       : file_(file),
         content_(simulation, options),
-        step_time_(simulation.metrics.step_time),
+        step_time_(simulation.run.timeline.makespan()),
         text_(simulation),
         arrows_(simulation),
         flows_(options.flows) {}

@@ -49,7 +49,7 @@ std::vector<TraceLink> TraceContent::links() const {
   constexpr int parts = 1000;
   std::vector<TraceLink> links;
   if (simulation_.run.phases.empty()) return links;
-  const timeline::Interval step{Seconds(0), simulation_.metrics.step_time};
+  const timeline::Interval step{Seconds(0), simulation_.run.timeline.makespan()};
   const auto& [program, phases, members, repetition] = std::tie(
       simulation_.program, simulation_.run.phases, simulation_.link_members, simulation_.run.timeline.repetition());
   const auto loads = metrics::link_loads(program, phases, members, step, repetition);

@@ -6,6 +6,7 @@
 #include "workloads/sharded_layers/optimizer.hpp"
 #include "workloads/step/bucketing.hpp"
 #include "workloads/step/expert_load.hpp"
+#include "workloads/step/local_updates.hpp"
 #include "workloads/step/sequence_load.hpp"
 #include "workloads/step/step_graph.hpp"
 #include "workloads/step/step_pipeline.hpp"
@@ -35,6 +36,7 @@ struct StepOptions {
   bool publish_ahead = false;  ///< updated weights are gathered in the next step, block by block before their first
                                ///< use; else at the step's end
   OptimizerSpec optimizer{};
+  std::optional<LocalUpdates> local_updates{};  ///< of sites; the layers know nothing of their axis
   Offload offload{};
   Seconds step_overhead{0};  ///< at the end of the step, on every rank: data loading, logging
   Bytes memory_overhead{0};  ///< of the framework, throughout

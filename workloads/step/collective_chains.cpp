@@ -54,4 +54,25 @@ const std::vector<const StepWork*>& CollectiveChains::works(const ChainsTogether
   return made;
 }
 
+OpIds CollectiveChains::publish(const StepPlace& place, StepPass pass, const std::vector<Owner>& owners,
+                                const OpIds& after) {
+  std::vector<ChainsTogether> published;
+  for (const auto& owner : owners) {
+    const auto& chain = of(writer_.update_of(owner), CollectiveChain::Of::update);
+    if (chain.collectives.empty()) continue;
+    auto together = chain.alone ? published.end()
+                                : std::find_if(published.begin(), published.end(),
+                                               [&](const auto& others) { return others.front()->kind == chain.kind; });
+    if (together == published.end()) together = published.emplace(published.end());
+    together->push_back(&chain);
+  }
+  OpIds last;
+  for (const auto& together : published) {
+    OpIds previous = after;
+    for (const auto* work : works(together)) previous = {writer_.add(StepWriter::at(place, pass, work), previous)};
+    merge(last, previous);
+  }
+  return last;
+}
+
 }  // namespace lockstep::workloads

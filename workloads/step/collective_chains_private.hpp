@@ -32,6 +32,8 @@ class CollectiveChains {
   const CollectiveChain& of(const WeightUpdate& weight, CollectiveChain::Of of);
   /// The work of the chains' collectives, in order.
   const std::vector<const StepWork*>& works(const ChainsTogether& chains);
+  /// Gathers updated weights from the optimizer's shards to where they are stored; returns the last gathers.
+  OpIds publish(const StepPlace& place, StepPass pass, const std::vector<Owner>& owners, const OpIds& after);
 
  private:
   StepWriter& writer_;

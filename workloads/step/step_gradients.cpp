@@ -8,13 +8,11 @@ namespace lockstep::workloads {
 
 StepGradients::StepGradients(StepWriter& writer)
     : writer_(writer),
+      copies_(writer),
       chains_(writer),
       in_flight_(writer.pipeline.order.shape.ranks, writer.options.reductions_in_flight) {
-  for (int block = 0; block < writer.blocks(); ++block) {
-    for_each_weight(
-        block, [&](const Owner& owner, const WeightUpdate& update) { tied_to_.try_emplace(update.weight, owner); });
-  }
   hold_weights();
+  if (writer.options.local_updates) hold_outer_state();
   count_microbatches();
 }
 
@@ -25,13 +23,7 @@ void StepGradients::hold_weights() {
   writer_.graph.held.assign(shape.ranks, {});
   for (std::int32_t stage = 0; stage < shape.ranks; ++stage) {
     writer_.graph.held[stage].overhead = writer_.options.memory_overhead;
-    for (const auto virtual_stage : shape.virtual_stages_of(stage)) {
-      const int first = writer_.pipeline.first_block[virtual_stage];
-      for (int block = first; block < first + writer_.pipeline.blocks_of(virtual_stage); ++block) {
-        for_each_weight(block, [&](const Owner& owner, const WeightUpdate&) { hold_copy(stage, owner, block); });
-        for (const auto& tied : writer_.kind(block).tied_gradients) hold_copy(stage, tied_to_.at(tied.weight), block);
-      }
-    }
+    copies_.for_each_copy(stage, [&](const Owner& owner, BlockId block) { hold_copy(stage, owner, block); });
     hold_uneven_states(stage);
   }
   for (const auto& [owner, stages] : stages_of_) writer_.graph.parameters += writer_.update_of(owner).parameters;
@@ -47,6 +39,30 @@ void StepGradients::hold_copy(std::int32_t stage, const Owner& owner, int block)
   held.weights += update.stored;
   held.weight_padding += update.padding;
   (writer_.options.offload.optimizer ? held.host : held.optimizer) += state_of(writer_.options.optimizer, update);
+}
+
+/// What the outer optimizer of local updates keeps, and the outer gradients of the largest fragment while it is under
+/// way.
+void StepGradients::hold_outer_state() {
+  const auto& updates = *writer_.options.local_updates;
+  for (const auto& [stage, blocks] : updated_by_) {
+    std::int64_t elements = 0;
+    std::map<std::int64_t, std::int64_t> of_fragment;
+    for (const auto& [block, owners] : blocks) {
+      for (const auto& owner : owners) {
+        const auto own = writer_.update_of(owner).optimizer_elements;
+        elements += own;
+        of_fragment[updates.fragment_of(block, writer_.blocks())] += own;
+      }
+    }
+    auto& held = writer_.graph.held[stage];
+    held.outer_state = outer_state_element * elements;
+    (updates.on_host ? held.host : held.optimizer) += held.outer_state;
+    if (updates.delay == 0) continue;
+    Bytes largest(0);
+    for (const auto& [fragment, own] : of_fragment) largest = std::max(largest, updates.reduced(own));
+    (updates.on_host ? held.host : held.buffers) += largest;
+  }
 }
 
 void StepGradients::count_microbatches() {
@@ -80,8 +96,9 @@ const std::vector<StepGradients::Contribution>& StepGradients::contributions(std
   const auto add = [&, stage = stage](const Owner& owner, std::vector<int> steps) {
     made.push_back({owner, &writer_.update_of(owner), std::move(steps), &states_.at({stage, owner})});
   };
-  for (const auto& tied : kind.tied_gradients) add(tied_to_.at(tied.weight), {tied.step});
-  for_each_weight(block, [&](const Owner& owner, const WeightUpdate& update) { add(owner, update.gradient_steps); });
+  for (const auto& tied : kind.tied_gradients) add(copies_.owner(tied.weight), {tied.step});
+  copies_.for_each_weight(block,
+                          [&](const Owner& owner, const WeightUpdate& update) { add(owner, update.gradient_steps); });
   return made;
 }
 

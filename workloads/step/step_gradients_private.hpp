@@ -6,6 +6,7 @@
 
 #include "workloads/step/collective_chains_private.hpp"
 #include "workloads/step/reductions_in_flight_private.hpp"
+#include "workloads/step/weight_copies_private.hpp"
 
 namespace lockstep::workloads {
 
@@ -36,14 +37,9 @@ class StepGradients {
     std::map<std::int32_t, int> taken;  ///< contributions so far, by microbatch that is not complete
   };
 
-  /// Calls `visit(owner, update)` for each weight of a block.
-  template <class Visit>
-  void for_each_weight(BlockId block, Visit visit) const {
-    std::int32_t weight = 0;
-    for (const auto& update : writer_.kind(block).weights) visit(Owner{block, weight++}, update);
-  }
   void hold_weights();
   void hold_copy(std::int32_t stage, const Owner& owner, int block);
+  void hold_outer_state();
   void count_microbatches();
   /// The part that a block's backward on a stage adds to the gradient of one weight, its own or one tied to it.
   struct Contribution {
@@ -78,14 +74,12 @@ class StepGradients {
   void hold_uneven_states(std::int32_t stage);
   void outside_the_step(std::int32_t stage, OpId first);
   void update_block(std::int32_t stage, int block, const std::vector<Owner>& owners, const OpIds& barrier);
-  /// Gathers updated weights from the optimizer's shards to where they are stored; returns the last gathers.
-  OpIds publish(const StepPlace& place, StepPass pass, const std::vector<Owner>& owners, const OpIds& after);
 
   StepWriter& writer_;
+  WeightCopies copies_;
   CollectiveChains chains_;
   std::map<Copy, State> states_;
-  std::map<Owner, std::set<std::int32_t>> stages_of_;  ///< where copies stand
-  std::map<std::string, Owner> tied_to_;               ///< by name: the first block that owns such a weight
+  std::map<Owner, std::set<std::int32_t>> stages_of_;                     ///< where copies stand
   std::map<std::int32_t, std::map<int, std::vector<Owner>>> updated_by_;  ///< stage, block: its weights, in order
   std::map<std::pair<std::int32_t, int>, std::vector<Contribution>> contributions_;  ///< by stage and block
   std::map<std::int32_t, std::vector<Bucket>> buckets_;                              ///< by stage

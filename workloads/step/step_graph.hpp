@@ -62,7 +62,9 @@ struct HeldMemory {
   Bytes weight_padding{0};  ///< of weights: shards that the axes do not divide
   Bytes optimizer{0};
   Bytes overhead{0};
-  Bytes host{0};  ///< in its share of the host's memory
+  Bytes host{0};         ///< in its share of the host's memory
+  Bytes outer_state{0};  ///< of optimizer, or of host: what the outer optimizer of local updates keeps
+  Bytes buffers{0};      ///< outer gradients under way
 };
 
 /// Where the operations of a cell of the pipeline's order begin; they end where those of the next cell do.

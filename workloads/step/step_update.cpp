@@ -94,35 +94,13 @@ void StepGradients::update_block(std::int32_t stage, int block, const std::vecto
     const auto& buffer = states_.at({stage, owner}).gradient.accumulated;
     if (buffer) writer_.read(*buffer, id);
   }
-  if (!writer_.options.publish_ahead) publish(place, StepPass::update, owners, {id});
-}
-
-OpIds StepGradients::publish(const StepPlace& place, StepPass pass, const std::vector<Owner>& owners,
-                             const OpIds& after) {
-  std::vector<ChainsTogether> published;
-  for (const auto& owner : owners) {
-    const auto& chain = chains_.of(writer_.update_of(owner), CollectiveChain::Of::update);
-    if (chain.collectives.empty()) continue;
-    auto together = chain.alone ? published.end()
-                                : std::find_if(published.begin(), published.end(),
-                                               [&](const auto& others) { return others.front()->kind == chain.kind; });
-    if (together == published.end()) together = published.emplace(published.end());
-    together->push_back(&chain);
-  }
-  OpIds last;
-  for (const auto& together : published) {
-    OpIds previous = after;
-    for (const auto* work : chains_.works(together))
-      previous = {writer_.add(StepWriter::at(place, pass, work), previous)};
-    merge(last, previous);
-  }
-  return last;
+  if (!writer_.options.publish_ahead) chains_.publish(place, StepPass::update, owners, {id});
 }
 
 OpIds StepGradients::published_ahead(const StepPlace& place) {
   const auto node = updated_by_[place.stage].find(place.block);
   if (node == updated_by_[place.stage].end() || !ahead_.insert({place.stage, place.block}).second) return {};
-  return publish(place, StepPass::forward, node->second, {});
+  return chains_.publish(place, StepPass::forward, node->second, {});
 }
 
 }  // namespace lockstep::workloads

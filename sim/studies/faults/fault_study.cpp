@@ -74,6 +74,7 @@ FaultStudy study_faults(const scenario::Scenario& scenario, const FaultOptions& 
   const auto tell = [&](std::string_view stage, double fraction) {
     if (options.progress) options.progress(stage, fraction);
   };
+  preparation::refuse_local_updates(scenario, "losses are looked for among the links of one step");
   SimulateOptions with_phases;
   with_phases.engine = engine::EngineKind::max_min;
   with_phases.record_phases = true;

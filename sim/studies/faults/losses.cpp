@@ -52,7 +52,7 @@ class Rows {
 /// What the step uses of the links at each node, and of each link that stands for its class.
 struct Use {
   Use(const Simulation& whole) : of_link(whole.preparation.machine.cluster->links(), 0.0) {
-    const timeline::Interval step{Seconds(0), whole.metrics.step_time};
+    const timeline::Interval step{Seconds(0), whole.run.timeline.makespan()};
     for (const auto& load : metrics::link_loads(whole.program, whole.run.phases, whole.link_members, step,
                                                 whole.run.timeline.repetition()))
       of_link[load.link] = load.used;

@@ -231,6 +231,8 @@ double SharedRun::sum_of_relative_steps(const SharedRun& other) const {
 }
 
 std::vector<SharedRun> study_jobs(const std::vector<Job>& jobs, const JobOptions& options, spdlog::logger& log) {
+  for (const auto& job : jobs)
+    preparation::refuse_local_updates(job.scenario, "steps of jobs that share a network follow one another at once");
   check_one_network(jobs);
   std::vector<SharedRun> runs;
   for (const auto shares : options.shares) {

@@ -29,6 +29,9 @@ void refuse_fixed_parts(const scenario::Scenario& scenario) {
     refuse("pipeline.slices", "slices of sequences belong to one plan", "whole microbatches, or lockstep run");
   if (!scenario.pipeline.layout.empty())
     refuse("pipeline.layout", "a layout of stages belongs to one plan", "even stages");
+  if (scenario.step.local_updates)
+    refuse("training.local_updates", "a search looks at steps in which all replicas meet",
+           "local_updates: none, or lockstep run");
   if (scenario.training.recompute_layers)
     refuse("training.recompute.layers", "a number of layers belongs to one plan", "recomputation of all layers");
   problems.throw_if_any();

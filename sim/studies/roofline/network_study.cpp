@@ -123,6 +123,7 @@ bool is_network(const scenario::Scenario& scenario) {
 
 NetworkRoofline study_network(const scenario::Scenario& scenario, spdlog::logger& log,
                               const std::function<void(std::string_view, double)>& progress) {
+  preparation::refuse_local_updates(scenario, "a roofline is drawn of one step");
   if (scenario.replay) {
     throw ConfigError(
         {{scenario.where("model.replay"), "model.replay",

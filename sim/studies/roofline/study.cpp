@@ -155,6 +155,7 @@ Estimate estimate_one_rank(const scenario::Scenario& scenario, const preparation
 
 RooflineStudy study_roofline(const scenario::Scenario& scenario, spdlog::logger& log,
                              const std::function<void(std::string_view, double)>& progress) {
+  preparation::refuse_local_updates(scenario, "a roofline is drawn of one step");
   if (scenario.replay) {
     throw ConfigError(
         {{scenario.where("model.replay"), "model.replay",

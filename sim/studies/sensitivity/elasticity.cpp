@@ -78,6 +78,7 @@ Simulation simulate_with_elasticity(const scenario::Scenario& scenario, const Si
   const auto tell = [&](std::string_view stage, double fraction) {
     if (options.progress) options.progress(stage, fraction);
   };
+  preparation::refuse_local_updates(scenario, "elasticities are those of one step");
   tell("preparing", 0);
   auto preparation = preparation::prepare_step(scenario);
   auto whole = lower_with_perturbations(scenario, preparation);

@@ -43,6 +43,7 @@ const std::vector<std::string> sections = {"",
                                            "routing",
                                            "training",
                                            "training.offload",
+                                           "training.local_updates",
                                            "communication",
                                            "search",
                                            "reliability",
@@ -89,6 +90,10 @@ class Reference : public testing::Test {
     // Only beside experts, and in a recomputation with a mode.
     if (key.starts_with("routing")) overrides.push_back({"model", "mixtral-8x7b"});
     if (key.starts_with("training.recompute.")) overrides.push_back({"training.recompute", "{mode: selective}"});
+    // Only of replicas.
+    if (key.starts_with("training.local_updates")) overrides.push_back({"parallel", "{data: 2}"});
+    if (key.starts_with("training.local_updates."))
+      overrides.push_back({"training.local_updates", "{inner_steps: 100}"});
     if (key.starts_with("training.kept_activations."))
       overrides.push_back({"training.kept_activations", "{format: 8-bit}"});
     // What of it is required.

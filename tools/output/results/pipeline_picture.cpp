@@ -157,7 +157,7 @@ class Picture {
 
   void axis(double y) {
     for (int tick = 0; tick <= 5; ++tick) {
-      const auto time = simulation_.metrics.step_time * (tick / 5.0);
+      const auto time = simulation_.run.timeline.makespan() * (tick / 5.0);
       out_ += svg::text_at(x_of(time.value()), y, tick == 0 ? "start" : tick == 5 ? "end" : "middle", format(time));
     }
   }
@@ -167,7 +167,7 @@ class Picture {
             fixed(high, 1) + "\" fill=\"" + fill + "\"" + more + "/>\n";
   }
   [[nodiscard]] double scale() const {
-    return (width - left - right) / std::max(simulation_.metrics.step_time.value(), 1e-12);
+    return (width - left - right) / std::max(simulation_.run.timeline.makespan().value(), 1e-12);
   }
   [[nodiscard]] double x_of(double time) const { return left + time * scale(); }
 

@@ -7,6 +7,7 @@
 #include "tools/output/results/error_band_text.hpp"
 #include "tools/output/results/expected_bubble.hpp"
 #include "tools/output/results/link_load_text.hpp"
+#include "tools/output/results/local_updates_text.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 #include "tools/output/results/scenario_notes.hpp"
 #include "tools/output/results/step_distribution_text.hpp"
@@ -141,8 +142,9 @@ Json stage_json(const Simulation& simulation, const metrics::StageMetrics& stage
 Json links(const Simulation& simulation) {
   constexpr std::size_t most = 100;
   if (simulation.run.phases.empty()) return {};
-  auto loads = metrics::link_loads(simulation.program, simulation.run.phases, simulation.link_members,
-                                   {Seconds(0), simulation.metrics.step_time}, simulation.run.timeline.repetition());
+  auto loads =
+      metrics::link_loads(simulation.program, simulation.run.phases, simulation.link_members,
+                          {Seconds(0), simulation.run.timeline.makespan()}, simulation.run.timeline.repetition());
   if (loads.size() > most) loads.resize(most);
   return link_load_json(*simulation.preparation.machine.cluster, loads);
 }
@@ -230,6 +232,8 @@ std::string result_json(const scenario::Scenario& scenario, const Simulation& si
   result["stages"] = Json::array();
   for (const auto& stage : metrics.stages) result["stages"].push_back(stage_json(simulation, stage));
   result["links"] = links(simulation);
+  result["local_updates"] =
+      metrics.local_updates ? local_updates_json(*scenario.step.local_updates, *metrics.local_updates) : Json();
   result["critical_path"] = critical_path(metrics.critical_path);
   result["elasticity"] = elasticity(simulation.elasticity);
   result["twice_as_fast"] = twice_as_fast(faster);

@@ -114,6 +114,9 @@ ComparedScenario read_compared(std::string name, ScenarioInputs inputs, std::str
     scenario.parts.push_back({"exposed " + axis + (use["kind"].is_null() ? "" : " " + use["kind"].get<std::string>()),
                               axis, use["exposed_s"]});
   }
+  if (const auto local = json.find("local_updates"); local != json.end() && !local->is_null())
+    scenario.parts.push_back({"outer reductions", (*local)["axis"],
+                              (*local)["exposed_s"].get<double>() + (*local)["slower_s"].get<double>()});
   scenario.parts.push_back({"idle (bubble)", "", json["breakdown"]["bubble_s"]});
   scenario.result = std::move(result_json);
   return scenario;

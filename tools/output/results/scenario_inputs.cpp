@@ -2,6 +2,7 @@
 
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/results/local_updates_text.hpp"
 
 namespace lockstep::output {
 namespace {
@@ -175,6 +176,7 @@ ScenarioInputs inputs_of(const scenario::Scenario& scenario, const preparation::
   inputs.emplace_back("precision", std::string(name(scenario.training.precision)));
   inputs.emplace_back("optimizer", std::string(name(scenario.step.optimizer.kind)) +
                                        (scenario.step.optimizer.master_weights ? ", master weights" : ""));
+  inputs.emplace_back("local updates", inputs_text(scenario.step.local_updates));
   inputs.emplace_back("causal attention", yes(scenario.training.causal_attention));
   inputs.emplace_back("rates", std::string(name(scenario.time_model)));
   add_details(scenario, inputs);

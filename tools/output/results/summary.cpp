@@ -9,6 +9,7 @@
 #include "tools/output/results/critical_path_text.hpp"
 #include "tools/output/results/error_band_text.hpp"
 #include "tools/output/results/expected_bubble.hpp"
+#include "tools/output/results/local_updates_text.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 #include "tools/output/results/scenario_notes.hpp"
 #include "tools/output/results/step_distribution_text.hpp"
@@ -201,8 +202,9 @@ std::string summary(const scenario::Scenario& scenario, const Simulation& simula
                      with_separators(static_cast<double>(metrics.tokens)) + " tokens a step, " +
                      std::string(name(scenario.time_model)) + " rates\n";
   text += note_lines(scenario) + mesh_text(*simulation.preparation.machine.mesh) + "\n";
-  text += "step time " + format(metrics.step_time) + "   MFU " + (known ? percent(metrics.mfu()) : "-") + "   " +
-          with_separators(metrics.tokens_per_second()) + " tokens/s   " +
+  text += std::string(metrics.local_updates ? "mean step time " : "step time ") + format(metrics.step_time) +
+          "   MFU " + (known ? percent(metrics.mfu()) : "-") + "   " + with_separators(metrics.tokens_per_second()) +
+          " tokens/s   " +
           (known ? fixed(metrics.model_flops.value() / metrics.step_time.value() / chips / 1e12, 1) : "-") +
           " TFLOP/s a chip\n";
   if (const auto band = validation::error_band(scenario, simulation))
@@ -239,6 +241,7 @@ std::string summary(const scenario::Scenario& scenario, const Simulation& simula
     text += uses.to_string() + "\n";
   }
   text += pipeline_text(scenario, simulation);
+  if (metrics.local_updates) text += local_updates_text(*scenario.step.local_updates, *metrics.local_updates) + "\n";
   return text + memory_text(scenario, simulation) + "simulated " + with_separators(chips) + " ranks as " +
          with_separators(simulation.ranks.count()) + (simulation.ranks.count() == 1 ? " class, " : " classes, ") +
          with_separators(simulation.links) + " links as " + with_separators(simulation.link_classes) + ", by " +
