@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
   lockstep::commands::add_model(line);
   lockstep::commands::add_goodput(line, log);
   lockstep::commands::add_cost(line, log);
+  lockstep::commands::add_design(line, log);
   lockstep::commands::add_collective(line, log);
   lockstep::commands::add_faults(line, log);
   lockstep::commands::add_jobs(line, log);

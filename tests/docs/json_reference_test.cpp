@@ -75,6 +75,11 @@ const std::vector<Documented> documented{
       "lockstep cost --prices tests/data/prices/dear_switches.yaml --tokens 1e12 --fabrics "
       "infiniband-ndr-rail,roce-400g " +
           nodes}},
+    {"design network",
+     {"lockstep design network --prices tests/data/prices/round.yaml --tokens 1e12 --space $TMP/space.yaml " + nodes,
+      "lockstep design network --prices tests/data/prices/round.yaml --tokens 1e12 --within 50 --space "
+      "$TMP/space.yaml " +
+          nodes}},
     {"goodput",
      {"lockstep goodput scenarios/published/llama3-405b-54-days.yaml --step-time '10 s' --runs 2 --tokens 1e12 --price "
       "2"}},
@@ -126,6 +131,8 @@ class JsonReference : public testing::Test {
     fs::create_directories(folder_);
     std::ofstream(folder_ / "paused.json") << paused;
     std::ofstream(folder_ / "llama.json") << LlamaTrace().json();
+    std::ofstream(folder_ / "space.yaml") << "grid: {cluster.fabric.radix: [64, 8], cluster.node.nics.count: [8, 1],"
+                                             " cluster.fabric.oversubscription: [1, 0.5]}";
     std::ofstream(folder_ / "west.yaml") << job_on("gpu1,gpu3");
     std::ofstream(folder_ / "east.yaml") << job_on("gpu2,gpu4");
   }
@@ -213,18 +220,27 @@ TEST_F(JsonReference, HasTheKeysThatCommandsPrint) {
         << "docs/json.md:" << row.line << ": no command prints `" << text_of(row.path) << '`';
 }
 
+/// The names below a line "Subcommands:" of a help.
+std::vector<std::string> commands_in(const std::string& help) {
+  std::vector<std::string> names;
+  std::istringstream lines(help);
+  bool listed = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("Subcommands:")) listed = true;
+    if (listed && line.empty()) break;
+    if (listed && line.starts_with("  ") && line[2] != ' ') names.push_back(line.substr(2, line.find(' ', 2) - 2));
+  }
+  return names;
+}
+
 TEST_F(JsonReference, HasASectionForEachCommand) {
   std::set<std::string> told;
   for (const auto& [heading, commands] : documented) told.insert(heading.substr(0, heading.find(' ')));
-  std::istringstream help(output_of("lockstep --help"));
   int with_json = 0;
-  bool listed = false;
-  for (std::string line; std::getline(help, line);) {
-    if (line.starts_with("Subcommands:")) listed = true;
-    if (listed && line.empty()) break;
-    if (!listed || !line.starts_with("  ")) continue;
-    const auto command = line.substr(2, line.find(' ', 2) - 2);
-    if (output_of("lockstep " + command + " --help").find("--json TEXT") == std::string::npos) continue;
+  for (const auto& command : commands_in(output_of("lockstep --help"))) {
+    auto help = output_of("lockstep " + command + " --help");
+    for (const auto& below : commands_in(help)) help += output_of("lockstep " + command + " " + below + " --help");
+    if (help.find("--json TEXT") == std::string::npos) continue;
     ++with_json;
     EXPECT_TRUE(told.contains(command)) << "docs/json.md: lockstep " << command << " --json has no section";
   }

@@ -144,6 +144,10 @@ template Option Command::option(const std::string&, std::optional<double>&, cons
 Option Command::flag(const std::string& name, bool& value, const std::string& text) {
   return Option(app_->add_flag(name, value, text));
 }
+Command Command::command(const std::string& name, const std::string& text) {
+  app_->require_subcommand(1);
+  return Command(app_->add_subcommand(name, text));
+}
 void Command::footer(const std::string& text) { app_->footer(text); }
 void Command::callback(std::function<void()> work) { app_->callback(std::move(work)); }
 
@@ -184,12 +188,25 @@ OptionHelp help_of(const CLI::Option& option) {
   return help;
 }
 
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
 CommandHelp help_of(const CLI::App& app) {
   CommandHelp help{app.get_name(), app.get_description(), app.get_footer(), {}, {}};
   for (const auto* option : app.get_options()) help.options.push_back(help_of(*option));
-  for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    help.commands.push_back(help_of(*command));
+  for (const auto* command : commands_of(app)) help.commands.push_back(help_of(*command));
   return help;
+}
+
+/// The command that was given, as deep as it goes, and its name with those above it.
+std::pair<const CLI::App*, std::string> given_command(const CLI::App& app, const std::string& program) {
+  std::pair<const CLI::App*, std::string> given{&app, program};
+  while (!given.first->get_subcommands().empty()) {
+    given.first = given.first->get_subcommands().front();
+    given.second += " " + given.first->get_name();
+  }
+  return given;
 }
 
 }  // namespace
@@ -197,29 +214,37 @@ CommandHelp help_of(const CLI::App& app) {
 CommandHelp CommandLine::help() const { return help_of(*app_); }
 
 /// CLI11 calls a mistyped command a missing one.
-void CommandLine::refuse_unknown_command(const std::string& word) const {
-  if (word.starts_with('-')) return;
-  std::vector<std::string> names;
-  std::string list;
-  for (const auto* command : app_->get_subcommands([](const CLI::App*) { return true; })) {
-    if (command->get_name() == word) return;
-    names.push_back(command->get_name());
-    list += (list.empty() ? "" : ", ") + names.back();
+void CommandLine::refuse_unknown_command(const std::vector<const char*>& words) const {
+  const CLI::App* above = app_.get();
+  auto path = program_;
+  for (std::size_t i = 1; i < words.size() && !commands_of(*above).empty(); ++i) {
+    const std::string word = words[i];
+    if (word.starts_with('-')) return;
+    std::vector<std::string> names;
+    std::string list;
+    const CLI::App* known = nullptr;
+    for (const auto* command : commands_of(*above)) {
+      if (command->get_name() == word) known = command;
+      names.push_back(command->get_name());
+      list += (list.empty() ? "" : ", ") + names.back();
+    }
+    if (known == nullptr) {
+      const auto hint = did_you_mean(word, names);
+      throw ConfigError({{{path, 0, 0},
+                          "",
+                          "'" + word + "' is not a command",
+                          hint.empty() ? "one of " + list : "a command; " + hint}});
+    }
+    above = known;
+    path += " " + word;
   }
-  if (names.empty()) return;
-  const auto hint = did_you_mean(word, names);
-  throw ConfigError({{{program_, 0, 0},
-                      "",
-                      "'" + word + "' is not a command",
-                      hint.empty() ? "one of " + list : "a command; " + hint}});
 }
 
 /// Words that the command that was given has no place for: mistyped options first, since what follows them belongs to
 /// them.
 void CommandLine::refuse_extra_words() const {
-  const auto given = app_->get_subcommands();
-  const auto& command = given.empty() ? *app_ : *given.front();
-  const auto name = given.empty() ? program_ : program_ + " " + command.get_name();
+  const auto [given, name] = given_command(*app_, program_);
+  const auto& command = *given;
   std::vector<std::string> options;
   for (const auto* option : command.get_options()) {
     for (const auto& word : option->get_lnames()) options.push_back("--" + word);
@@ -241,28 +266,32 @@ void CommandLine::refuse_extra_words() const {
 
 /// CLI11 names what is missing, but neither the command nor what it is.
 void CommandLine::refuse_missing() const {
-  const auto given = app_->get_subcommands();
-  if (given.empty()) return;
+  const auto [given, name] = given_command(*app_, program_);
   Problems problems;
-  for (const auto* option : given.front()->get_options()) {
-    if (option->get_required() && option->count() == 0)
-      problems.add({{program_ + " " + given.front()->get_name(), 0, 0},
-                    "",
-                    option->get_name() + " is missing",
-                    option->get_description()});
+  if (given != app_.get() && !commands_of(*given).empty()) {
+    std::string list;
+    for (const auto* command : commands_of(*given)) list += (list.empty() ? "" : ", ") + command->get_name();
+    problems.add({{name, 0, 0}, "", "a word is missing", "one of " + list});
+  }
+  for (const auto* option : given->get_options()) {
+    if (given != app_.get() && option->get_required() && option->count() == 0)
+      problems.add({{name, 0, 0}, "", option->get_name() + " is missing", option->get_description()});
   }
   problems.throw_if_any();
 }
 
 /// An empty value is most often a variable of the shell that is not set.
-void CommandLine::refuse_empty_values() {
-  for (auto* command : app_->get_subcommands([](const CLI::App*) { return true; })) {
+static void refuse_empty_values_of(CLI::App& app) {
+  for (auto* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    refuse_empty_values_of(*command);
     for (auto* option : command->get_options()) {
       if (option->get_positional() || option->get_expected_max() == 0) continue;
       option->check([](const std::string& value) -> std::string { return value.empty() ? "the value is empty" : ""; });
     }
   }
 }
+
+void CommandLine::refuse_empty_values() { refuse_empty_values_of(*app_); }
 
 std::optional<int> CommandLine::run(int argc, const char* const* argv) {
   refuse_empty_values();
@@ -273,7 +302,7 @@ std::optional<int> CommandLine::run(int argc, const char* const* argv) {
     words.push_back("--help");
   }
   try {
-    if (words.size() > 1) refuse_unknown_command(words[1]);
+    refuse_unknown_command(words);
     app_->parse(static_cast<int>(words.size()), words.data());
     return {};
   } catch (const CLI::ExtrasError&) {

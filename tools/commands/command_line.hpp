@@ -45,6 +45,8 @@ class Command {
   template <class Value>
   Option option(const std::string& name, Value& value, const std::string& text);
   Option flag(const std::string& name, bool& value, const std::string& text);
+  /// A command below this one, which then needs one of them and has no work of its own.
+  [[nodiscard]] Command command(const std::string& name, const std::string& text);
   void footer(const std::string& text);
   void callback(std::function<void()> work);
 
@@ -76,7 +78,7 @@ class CommandLine {
   [[nodiscard]] std::optional<int> run(int argc, const char* const* argv);
 
  private:
-  void refuse_unknown_command(const std::string& word) const;
+  void refuse_unknown_command(const std::vector<const char*>& words) const;
   void refuse_extra_words() const;
   void refuse_missing() const;
   void refuse_empty_values();

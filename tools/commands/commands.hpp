@@ -13,6 +13,7 @@ class logger;
 
 namespace lockstep::commands {
 
+class Command;
 class CommandLine;
 
 void add_run(CommandLine& line, spdlog::logger& log);
@@ -22,6 +23,8 @@ void add_explore(CommandLine& line, spdlog::logger& log);
 void add_collective(CommandLine& line, spdlog::logger& log);
 void add_compare(CommandLine& line, spdlog::logger& log);
 void add_cost(CommandLine& line, spdlog::logger& log);
+void add_design(CommandLine& line, spdlog::logger& log);
+void add_design_network(Command& design, spdlog::logger& log);
 void add_faults(CommandLine& line, spdlog::logger& log);
 void add_goodput(CommandLine& line, spdlog::logger& log);
 void add_import(CommandLine& line);

@@ -39,6 +39,18 @@ std::string usage_of(const CommandHelp& command) {
   return made;
 }
 
+/// Visits the commands that have no others below them, with the names of those above.
+template <class Visit>
+void for_each_command(const CommandHelp& above, const std::string& path, const Visit& visit) {
+  for (const auto& command : above.commands) {
+    const auto name = path + " " + command.name;
+    if (command.commands.empty())
+      visit(name, command);
+    else
+      for_each_command(command, name, visit);
+  }
+}
+
 }  // namespace
 
 std::string manual_page(const CommandHelp& program, const std::string& version) {
@@ -46,13 +58,13 @@ std::string manual_page(const CommandHelp& program, const std::string& version) 
   for (const char c : program.name) upper += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   std::string made = ".TH " + upper + " 1 \"\" \"" + plain(program.name + " " + version) + "\"\n.SH NAME\n" +
                      plain(program.name) + " \\- " + plain(program.text) + "\n.SH SYNOPSIS\n";
-  for (const auto& command : program.commands)
-    made += ".B " + plain(program.name + " " + command.name) + "\n" + usage_of(command) + "\n.br\n";
+  for_each_command(program, program.name, [&](const std::string& name, const CommandHelp& command) {
+    made += ".B " + plain(name) + "\n" + usage_of(command) + "\n.br\n";
+  });
   made += ".SH OPTIONS\n" + options_of(program) + ".SH COMMANDS\n";
-  for (const auto& command : program.commands) {
-    made += ".SS " + plain(program.name + " " + command.name) + "\n" + plain(command.text) + "\n" +
-            options_of(command) + examples_of(command);
-  }
+  for_each_command(program, program.name, [&](const std::string& name, const CommandHelp& command) {
+    made += ".SS " + plain(name) + "\n" + plain(command.text) + "\n" + options_of(command) + examples_of(command);
+  });
   return made + (program.examples.empty() ? "" : ".SH EXAMPLES\n" + examples_of(program)) +
          ".SH EXIT STATUS\n0: done. 2: the input is wrong; each problem stands in one line on stderr, nothing was "
          "written. "

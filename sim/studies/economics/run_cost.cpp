@@ -10,34 +10,6 @@ const ChipPrices* prices_of(const PriceList& list, const topologies::Chip& chip)
   return found == list.chips.end() ? nullptr : &found->second;
 }
 
-/// Stated by the list, or the catalog's; null where neither knows it.
-const ChipPower* power_of(const PriceList& list, const topologies::Chip& chip) {
-  const auto* stated = prices_of(list, chip);
-  if (stated != nullptr && stated->power) return &*stated->power;
-  const auto known = catalog_powers().find(chip.name);
-  return known == catalog_powers().end() ? nullptr : &known->second;
-}
-
-std::vector<BillLine> bill_of(const NetworkPrices& prices, const topologies::ComponentCounts& counts) {
-  const auto cables = [](std::string name, std::int64_t count, const CablePrices& of) {
-    return BillLine{std::move(name), count, static_cast<double>(count) * of.price, Watts(0)};
-  };
-  const auto parts = [](std::string name, std::int64_t count, const Part& of) {
-    return BillLine{std::move(name), count, static_cast<double>(count) * of.price,
-                    of.power * static_cast<double>(count)};
-  };
-  const auto optics = counts.host_links() * prices.host_cable.optics +
-                      counts.switch_links * prices.switch_cable.optics + counts.torus_links * prices.torus_cable.optics;
-  std::vector<BillLine> lines = {parts("NIC", counts.nics, prices.nic),
-                                 parts("switch", counts.switches, prices.network_switch),
-                                 cables("cable of a host", counts.host_links(), prices.host_cable),
-                                 cables("cable between switches", counts.switch_links, prices.switch_cable),
-                                 cables("cable of a torus", counts.torus_links, prices.torus_cable),
-                                 parts("optic", optics, prices.optic)};
-  std::erase_if(lines, [](const BillLine& line) { return line.count == 0; });
-  return lines;
-}
-
 /// Shares of the run's time.
 struct RunShares {
   double useful = 1;

@@ -5,19 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "sim/studies/economics/machine_price.hpp"
 #include "sim/studies/economics/power_profile.hpp"
 #include "sim/studies/goodput/renewal.hpp"
-#include "topologies/fabrics/component_counts.hpp"
 
 namespace lockstep::economics {
-
-/// One line of the network's bill of materials.
-struct BillLine {
-  std::string part;  ///< "switch", "cable between switches"
-  std::int64_t count = 0;
-  double price = 0;  ///< of all of them
-  Watts power{0};    ///< of all of them
-};
 
 struct RunCost {
   Seconds step{0};

@@ -59,55 +59,11 @@ void add_catalogs(Digest& digest) {
   }
 }
 
-class Reader {
+class AxesReader {
  public:
-  explicit Reader(const std::filesystem::path& file)
-      : file_(file), problems_(*sweep_.problems), document_(YamlView::from_file(file, problems_)) {
-    problems_.throw_if_any();
-  }
+  explicit AxesReader(const Problems& problems) : problems_(problems) {}
 
-  Sweep read() {
-    const std::string expected =
-        "the keys of a scenario, or scenario: FILE, and sweep: {grid: {parallel.tensor: [1, 2, 4]}}";
-    if (!document_.expect_map(expected)) problems_.throw_if_any();
-    sweep_.name = file_.stem().string();
-    const auto sweep = document_.require("sweep", "{grid: {parallel.tensor: [1, 2, 4]}}");
-    read_scenario(document_["scenario"]);
-    if (sweep.exists() && sweep.expect_map("grid, zip, list or random")) read_axes(sweep);
-    problems_.throw_if_any();
-    for (auto& axis : sweep_.axes) {
-      for (auto& choice : axis.choices) {
-        for (auto& setting : choice) setting.digest = digest_of_file(text_in(setting.value), sweep_.folder);
-      }
-    }
-    check_keys();
-    return std::move(sweep_);
-  }
-
- private:
-  /// The file named, or the other keys of this one.
-  void read_scenario(const YamlView& named) {
-    if (named.exists()) document_.refuse_unknown_keys();
-    const auto file = named.exists() ? file_.parent_path() / named.text() : file_;
-    if (std::error_code unreadable; named.exists() && !std::filesystem::is_regular_file(file, unreadable)) {
-      named.problem("there is no file '" + named.text() + "'", "a scenario file, seen from the sweep file's folder");
-      return;
-    }
-    sweep_.folder = file.parent_path();
-    sweep_.scenario = named.exists() ? YamlView::from_file(file, problems_) : document_;
-    if (!sweep_.scenario.is_map()) return;
-    if (named.exists() && sweep_.scenario["sweep"].exists())
-      named.problem("'" + named.text() + "' is a sweep itself", "a scenario file");
-    for (const auto& key : sweep_.scenario.keys()) {
-      if (!named.exists() && key == "sweep") continue;
-      sweep_.scenario_digest.add(key);
-      sweep_.scenario_digest.add(in_one_line(sweep_.scenario[key]));
-      add_files(sweep_.scenario[key], sweep_.folder, sweep_.scenario_digest);
-    }
-    add_catalogs(sweep_.scenario_digest);
-  }
-
-  void read_axes(const YamlView& sweep) {
+  SweptAxes read(const YamlView& sweep) {
     if (const auto grid = sweep["grid"]; grid.exists()) {
       for (const auto& key : keys_of(grid)) {
         SweepAxis axis;
@@ -122,14 +78,10 @@ class Reader {
     if (const auto list = sweep["list"]; list.exists()) read_list(list);
     if (const auto random = sweep["random"]; random.exists()) read_random(random);
     sweep.refuse_unknown_keys();
-    if (const auto points = sweep_.points(); points > most_points) {
-      sweep.problem("the sweep has " + std::to_string(points) + (points == very_many ? " points or more" : " points"),
-                    "at most " + std::to_string(most_points));
-    }
-    if (sweep_.axes.empty() && problems_.empty())
-      sweep.problem("sweeps nothing", "grid, zip, list or random with a key or more");
+    return std::move(swept_);
   }
 
+ private:
   /// Notes the keys as swept; one that another axis sweeps too is a problem.
   std::vector<std::string> keys_of(const YamlView& view) {
     if (!view.expect_map("keys of a scenario and their values, such as {parallel.tensor: [1, 2, 4]}")) return {};
@@ -139,8 +91,8 @@ class Reader {
   }
 
   void note(const std::string& key, const YamlView& at) {
-    if (std::find(sweep_.keys.begin(), sweep_.keys.end(), key) == sweep_.keys.end()) {
-      sweep_.keys.push_back(key);
+    if (std::find(swept_.keys.begin(), swept_.keys.end(), key) == swept_.keys.end()) {
+      swept_.keys.push_back(key);
     } else {
       at.problem("`" + key + "` is swept twice", "each key in one place");
     }
@@ -201,42 +153,104 @@ class Reader {
   }
 
   void add(SweepAxis axis) {
-    if (!axis.choices.empty()) sweep_.axes.push_back(std::move(axis));  // else its problem is told
+    if (!axis.choices.empty()) swept_.axes.push_back(std::move(axis));  // else its problem is told
   }
 
-  /// The loader itself says which keys it does not know, and which have no place: each is tried with its first value.
-  void check_keys() {
-    Problems wrong;
-    for (const auto& key : sweep_.keys) {
-      const auto* first = first_setting(key);
-      if (first == nullptr) continue;
-      try {
-        (void)sweep_.scenario_with({first});
-      } catch (const ConfigError& error) {
-        for (const auto& problem : error.problems()) {
-          const bool no_place = problem.what.find(" and holds no key `") != std::string::npos ||
-                                problem.what == "a key of the path is empty";
-          if (no_place || problem.what == "unknown key") add_once(problem, wrong);
-        }
+  const Problems& problems_;
+  SweptAxes swept_;
+};
+
+const SweptSetting* first_setting(const SweptAxes& sweep, const std::string& key) {
+  for (const auto& axis : sweep.axes) {
+    for (const auto& choice : axis.choices) {
+      for (const auto& setting : choice) {
+        if (setting.key == key) return &setting;
       }
     }
-    wrong.throw_if_any();
   }
+  return nullptr;
+}
 
-  const SweptSetting* first_setting(const std::string& key) const {
-    for (const auto& axis : sweep_.axes) {
-      for (const auto& choice : axis.choices) {
-        for (const auto& setting : choice) {
-          if (setting.key == key) return &setting;
-        }
+void add_once(const Problem& problem, Problems& to) {
+  const auto same = [&](const Problem& told) { return told.to_string() == problem.to_string(); };
+  if (std::none_of(to.list().begin(), to.list().end(), same)) to.add(problem);
+}
+
+/// The loader itself says which keys it does not know, and which have no place: each is tried with its first value.
+void check_keys(const Sweep& sweep) {
+  Problems wrong;
+  for (const auto& key : sweep.keys) {
+    const auto* first = first_setting(sweep, key);
+    if (first == nullptr) continue;
+    try {
+      (void)sweep.scenario_with({first});
+    } catch (const ConfigError& error) {
+      for (const auto& problem : error.problems()) {
+        const bool no_place = problem.what.find(" and holds no key `") != std::string::npos ||
+                              problem.what == "a key of the path is empty";
+        if (no_place || problem.what == "unknown key") add_once(problem, wrong);
       }
     }
-    return nullptr;
+  }
+  wrong.throw_if_any();
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& file)
+      : file_(file), problems_(*sweep_.problems), document_(YamlView::from_file(file, problems_)) {
+    problems_.throw_if_any();
   }
 
-  static void add_once(const Problem& problem, Problems& to) {
-    const auto same = [&](const Problem& told) { return told.to_string() == problem.to_string(); };
-    if (std::none_of(to.list().begin(), to.list().end(), same)) to.add(problem);
+  Sweep read() {
+    const std::string expected =
+        "the keys of a scenario, or scenario: FILE, and sweep: {grid: {parallel.tensor: [1, 2, 4]}}";
+    if (!document_.expect_map(expected)) problems_.throw_if_any();
+    sweep_.name = file_.stem().string();
+    const auto sweep = document_.require("sweep", "{grid: {parallel.tensor: [1, 2, 4]}}");
+    read_scenario(document_["scenario"]);
+    if (sweep.exists() && sweep.expect_map("grid, zip, list or random")) take_axes(sweep);
+    problems_.throw_if_any();
+    for (auto& axis : sweep_.axes) {
+      for (auto& choice : axis.choices) {
+        for (auto& setting : choice) setting.digest = digest_of_file(text_in(setting.value), sweep_.folder);
+      }
+    }
+    check_keys(sweep_);
+    return std::move(sweep_);
+  }
+
+ private:
+  /// The file named, or the other keys of this one.
+  void read_scenario(const YamlView& named) {
+    if (named.exists()) document_.refuse_unknown_keys();
+    const auto file = named.exists() ? file_.parent_path() / named.text() : file_;
+    if (std::error_code unreadable; named.exists() && !std::filesystem::is_regular_file(file, unreadable)) {
+      named.problem("there is no file '" + named.text() + "'", "a scenario file, seen from the sweep file's folder");
+      return;
+    }
+    sweep_.folder = file.parent_path();
+    sweep_.scenario = named.exists() ? YamlView::from_file(file, problems_) : document_;
+    if (!sweep_.scenario.is_map()) return;
+    if (named.exists() && sweep_.scenario["sweep"].exists())
+      named.problem("'" + named.text() + "' is a sweep itself", "a scenario file");
+    for (const auto& key : sweep_.scenario.keys()) {
+      if (!named.exists() && key == "sweep") continue;
+      sweep_.scenario_digest.add(key);
+      sweep_.scenario_digest.add(in_one_line(sweep_.scenario[key]));
+      add_files(sweep_.scenario[key], sweep_.folder, sweep_.scenario_digest);
+    }
+    add_catalogs(sweep_.scenario_digest);
+  }
+
+  void take_axes(const YamlView& sweep) {
+    static_cast<SweptAxes&>(sweep_) = lockstep::sweep::read_axes(sweep, problems_);
+    if (const auto points = sweep_.points(); points > most_points) {
+      sweep.problem("the sweep has " + std::to_string(points) + (points == very_many ? " points or more" : " points"),
+                    "at most " + std::to_string(most_points));
+    }
+    if (sweep_.axes.empty() && problems_.empty())
+      sweep.problem("sweeps nothing", "grid, zip, list or random with a key or more");
   }
 
   std::filesystem::path file_;
@@ -246,6 +260,21 @@ class Reader {
 };
 
 }  // namespace
+
+SweptAxes read_axes(const YamlView& view, const Problems& problems) { return AxesReader(problems).read(view); }
+
+Sweep sweep_over(const std::filesystem::path& scenario, const std::vector<scenario::KeyOverride>& overrides,
+                 SweptAxes axes) {
+  Sweep sweep;
+  static_cast<SweptAxes&>(sweep) = std::move(axes);
+  sweep.name = scenario.string();
+  sweep.folder = scenario.parent_path();
+  sweep.scenario = YamlView::from_file(scenario, *sweep.problems);
+  sweep.problems->throw_if_any();
+  for (const auto& key : overrides) sweep.scenario = sweep.scenario.with_override(key.path, key.value);
+  check_keys(sweep);
+  return sweep;
+}
 
 Sweep load_sweep(const std::filesystem::path& file) { return Reader(file).read(); }
 

@@ -25,13 +25,17 @@ struct SweepAxis {
   std::vector<std::vector<SweptSetting>> choices;
 };
 
-class Sweep {
- public:
-  std::string name;               ///< the file's stem
+/// What a sweep varies.
+struct SweptAxes {
   std::vector<std::string> keys;  ///< swept, in reading order
   std::vector<SweepAxis> axes;    ///< the last one varies fastest
-  Digest scenario_digest;         ///< of the scenario, the files that it names and the catalogs
-  std::filesystem::path folder;   ///< from which the scenario's files are seen
+};
+
+class Sweep : public SweptAxes {
+ public:
+  std::string name;              ///< the file's stem
+  Digest scenario_digest;        ///< of the scenario, the files that it names and the catalogs
+  std::filesystem::path folder;  ///< from which the scenario's files are seen
   std::shared_ptr<Problems> problems = std::make_shared<Problems>();  ///< sink of `scenario`
   YamlView scenario;                                                  ///< that the settings are put over
   std::shared_ptr<scenario::LastParts> last = std::make_shared<scenario::LastParts>();  ///< of the point read last
@@ -50,6 +54,13 @@ class Sweep {
 
 /// Throws ConfigError; an unknown swept key is a problem of the file, a value that a scenario cannot have is not.
 [[nodiscard]] Sweep load_sweep(const std::filesystem::path& file);
+
+/// The axes of a map with grid, zip, list or random; problems go to the view's sink, which is `problems`.
+[[nodiscard]] SweptAxes read_axes(const YamlView& view, const Problems& problems);
+/// These axes over a scenario file with keys replaced. Throws ConfigError as load_sweep does; its points have no
+/// identity.
+[[nodiscard]] Sweep sweep_over(const std::filesystem::path& scenario,
+                               const std::vector<scenario::KeyOverride>& overrides, SweptAxes axes);
 
 /// Limits on the points of a sweep and on the values of one of its axes.
 inline constexpr std::int64_t most_points = 10'000'000, most_choices = 1'000'000;

@@ -1,0 +1,39 @@
+#pragma once
+/// What a machine costs before anything runs on it: the bill of its network, its price by the hour, and the power that
+/// its site has to provide. Equations: docs/models/cost.md.
+#include <vector>
+
+#include "sim/studies/economics/price_list.hpp"
+#include "topologies/cluster/cluster_spec.hpp"
+#include "topologies/fabrics/component_counts.hpp"
+
+namespace lockstep::economics {
+
+/// One line of the network's bill of materials.
+struct BillLine {
+  std::string part;  ///< "switch", "cable between switches"
+  std::int64_t count = 0;
+  double price = 0;  ///< of all of them
+  Watts power{0};    ///< of all of them
+  friend bool operator==(const BillLine&, const BillLine&) = default;
+};
+
+/// Lines of parts that the network has.
+[[nodiscard]] std::vector<BillLine> bill_of(const NetworkPrices& prices, const topologies::ComponentCounts& counts);
+
+/// Stated by the list, or the catalog's; null where neither knows it.
+[[nodiscard]] const ChipPower* power_of(const PriceList& list, const topologies::Chip& chip);
+
+struct MachinePrice {
+  std::vector<BillLine> network;  ///< empty: its price is not asked for
+  double to_buy = 0;              ///< the network
+  double chips_hour = 0;          ///< of all chips
+  double hour = 0;                ///< the same with the hour's share of the network
+  Watts network_power{0};
+  Watts rated{0};  ///< the site while all chips compute
+};
+
+/// The prices must have passed check_prices.
+[[nodiscard]] MachinePrice price_of_machine(const topologies::ClusterSpec& cluster, const PriceList& prices);
+
+}  // namespace lockstep::economics

@@ -1,0 +1,132 @@
+// lockstep design: networks worth their price, what is written, what is refused.
+#include <gmock/gmock.h>
+
+#include "tests/cli/program_run.hpp"
+
+namespace lockstep::test {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+using Words = std::vector<std::string>;
+
+class Design : public CommandLine {
+ protected:
+  const std::string prices = std::string(LOCKSTEP_SCENARIOS) + "/../prices/";
+  const Words on_nodes{
+      "--set", "mesh={}", "--set", "parallel={data: 32}", "--set", "cluster={node: dgx-h100, nodes: 4}"};
+
+  /// On four nodes, whose leaves need no spine at all ports, with the space of a file.
+  [[nodiscard]] Words network(const std::string& space, Words more = {}) const {
+    Words words{"design", "network", small, "--prices", prices + "round.yaml", "--tokens", "1e12"};
+    if (!space.empty()) {
+      write("space.yaml", space);
+      words.insert(words.end(), {"--space", "space.yaml"});
+    }
+    words.insert(words.end(), on_nodes.begin(), on_nodes.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  const std::string two_radices =
+      "grid:\n  cluster.fabric.radix: [8, 64]\n  cluster.fabric.kind: [fat_tree, crossbar]\n";
+};
+
+TEST_F(Design, NetworkOfASpace) {
+  const auto document = json(network(two_radices));
+  EXPECT_EQ(document["proof"]["space"], 4);
+  EXPECT_EQ(document["currency"], "USD");
+  ASSERT_GE(document["front"].size(), 1u);
+  const auto& first = document["front"][0];
+  EXPECT_TRUE(first["settings"].contains("cluster.fabric.radix"));
+  EXPECT_GE(first["run_s"].get<double>(), first["bound_s"].get<double>());
+  double bill = 0;
+  for (const auto& line : first["network"]) bill += line["price"].get<double>();
+  EXPECT_DOUBLE_EQ(first["to_buy"].get<double>(), bill);
+  const auto text = good(network(two_radices));
+  EXPECT_THAT(text, HasSubstr("worth"));
+  EXPECT_THAT(text, HasSubstr("of 4 networks"));
+  EXPECT_THAT(text, HasSubstr("10 % more money"));
+}
+
+TEST_F(Design, FolderHasTheSpaceThatWasWalked) {
+  (void)good(network("", {"--out", "made"}));
+  EXPECT_THAT(content("made/network.svg"), StartsWith("<svg"));
+  const auto usual = content("made/space.yaml");
+  EXPECT_THAT(usual, HasSubstr("cluster.fabric.oversubscription: [1, 2, 4, 8]"));
+  EXPECT_EQ(json(network(usual)), json_file("made/network.json"));
+}
+
+TEST_F(Design, NetworksOfATorusAreShapes) {
+  const auto document = json({"design", "network", small, "--prices", prices + "round.yaml", "--tokens", "1e12"});
+  EXPECT_GE(document["proof"]["space"].get<int>(), 3);  // 4x4x4 as placed and anew, and 2x4x8
+  for (const auto& one : document["front"]) EXPECT_TRUE(one["settings"].contains("cluster.shape"));
+}
+
+TEST_F(Design, ScenariosShareTheTokensByWeight) {
+  const auto once = json(network(two_radices));
+  auto words = network(two_radices, {"--weights", "3,1"});
+  words.insert(words.begin() + 3, small);
+  const auto twice = json(words);
+  EXPECT_EQ(once["front"][0]["to_buy"], twice["front"][0]["to_buy"]);
+  EXPECT_NEAR(once["front"][0]["run_s"].get<double>(), twice["front"][0]["run_s"].get<double>(), 1);
+  EXPECT_EQ(twice["front"][0]["step_times_s"].size(), 2u);
+  EXPECT_EQ(twice["workloads"][0]["weight"], 3);
+}
+
+TEST_F(Design, SpacesThatNobodyCanWalkAreCounted) {
+  std::string space = "grid:\n";
+  for (const auto* key : {"cluster.fabric.seed", "cluster.fabric.radix", "batch.microbatches", "batch.sequences"})
+    space += "  " + std::string(key) + ": {from: 1, to: 1000, step: 1}\n";
+  const auto refused = run(network(space));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("space.yaml:1:1: the space has 1000000000000 networks"));
+  EXPECT_THAT(
+      refused.errors,
+      HasSubstr(
+          "1000 values of cluster.fabric.seed x 1000 of cluster.fabric.radix x 1000 of batch.microbatches x ..."));
+  EXPECT_THAT(refused.errors, HasSubstr("at most 10000"));
+}
+
+TEST_F(Design, MistakesAreToldTogether) {
+  write("prices.yaml", "chips: {h100: {hour: 2}}\nnetwork: {switch: {price: 3 USD}}\n");
+  auto words = network("grid: {cluster.fabric.radii: [1]}\n");
+  words[4] = "prices.yaml";
+  const auto refused = run(words);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("prices.yaml:1:22: chips.h100.hour"));
+  EXPECT_THAT(refused.errors, HasSubstr("network.lifetime"));
+  EXPECT_THAT(refused.errors, HasSubstr("space.yaml:1:"));
+  EXPECT_THAT(refused.errors, HasSubstr("radii"));
+}
+
+TEST_F(Design, WrongWordsAreRefused) {
+  EXPECT_THAT(run(network(two_radices, {"--weights", "1,2"})).errors, HasSubstr("has 2 numbers for 1 scenario"));
+  EXPECT_THAT(run(network(two_radices, {"--weights", "-1"})).errors, HasSubstr("'-1' is not a weight"));
+  EXPECT_THAT(run(network("grid: {}\n")).errors, HasSubstr("varies nothing"));
+  EXPECT_THAT(run({"design"}).errors, HasSubstr("lockstep design: a word is missing; expected one of network"));
+  EXPECT_THAT(run({"design", "networks"}).errors,
+              HasSubstr("lockstep design: 'networks' is not a command; expected a command; did you mean `network`"));
+  EXPECT_THAT(run({"design", "network", "--price", "x"}).errors, HasSubstr("did you mean `--prices`"));
+  EXPECT_THAT(run({"design", "network"}).errors, HasSubstr("lockstep design network: --prices is missing"));
+}
+
+// Networks that cannot be built are counted; where none can, the first reason is told.
+TEST_F(Design, WhatCannotBeBuiltIsCounted) {
+  const auto document = json(network("grid: {cluster.fabric.oversubscription: [1, 0.5]}\n"));
+  EXPECT_EQ(document["proof"]["refused"], 1);
+  EXPECT_EQ(document["refused"][0]["settings"]["cluster.fabric.oversubscription"], "0.5");
+  const auto refused = run(network("grid: {cluster.fabric.oversubscription: [0.2, 0.5]}\n"));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("runs on no network of the space"));
+}
+
+TEST_F(Design, StopsWithWhatItKnows) {
+  const auto stopped = run(network("", {"--limit", "0.001"}));
+  EXPECT_EQ(stopped.exit_code, 1);
+  EXPECT_THAT(stopped.output, HasSubstr("stopped"));
+}
+
+}  // namespace
+}  // namespace lockstep::test
