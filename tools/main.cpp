@@ -73,6 +73,7 @@ int main(int argc, char** argv) {
   lockstep::commands::add_collective(line, log);
   lockstep::commands::add_faults(line, log);
   lockstep::commands::add_jobs(line, log);
+  lockstep::commands::add_rl(line, log);
   lockstep::commands::add_roofline(line, log);
   lockstep::commands::add_schedule(line);
   lockstep::commands::add_import(line);

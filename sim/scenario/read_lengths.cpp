@@ -4,6 +4,7 @@
 
 #include "sim/core/csv_table.hpp"
 #include "sim/core/quantity_text.hpp"
+#include "sim/scenario/lengths_file.hpp"
 #include "sim/scenario/reading_private.hpp"
 
 namespace lockstep::scenario {
@@ -62,6 +63,15 @@ void check_histogram(const YamlView& view, const BatchSpec& batch, const Lengths
 
 }  // namespace
 
+std::vector<std::pair<std::int64_t, double>> lengths_file(const YamlView& view, const std::filesystem::path& folder,
+                                                          Problems& problems) {
+  std::error_code unreadable;
+  if (std::filesystem::is_regular_file(folder / view.text(), unreadable))
+    return read_histogram(folder / view.text(), problems);
+  view.problem("there is no file '" + view.text() + "'", "the path of a CSV file, seen from the scenario's folder");
+  return {};
+}
+
 void read_lengths(const YamlView& batch, const std::filesystem::path& folder, KeyReader& keys, Scenario& scenario,
                   Problems& problems) {
   auto& lengths = scenario.lengths;
@@ -74,11 +84,7 @@ void read_lengths(const YamlView& batch, const std::filesystem::path& folder, Ke
       other.problem("without lengths every sequence is one document", "lengths: a CSV file beside it");
   }
   if (!view.exists() || !expect_value(view, "the path of a CSV file with lengths of documents")) return;
-  std::error_code unreadable;
-  if (!std::filesystem::is_regular_file(folder / view.text(), unreadable))
-    return view.problem("there is no file '" + view.text() + "'",
-                        "the path of a CSV file, seen from the scenario's folder");
-  lengths.documents = read_histogram(folder / view.text(), problems);
+  lengths.documents = lengths_file(view, folder, problems);
   if (!lengths.documents.empty() && scenario.batch.sequences > 0 && scenario.batch.sequence_length > 0)
     check_histogram(view, scenario.batch, lengths);
 }

@@ -58,6 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "c.json"},
         Writing{"goodput", {"goodput", "node.yaml", "--json", "g.json"}, "g.json"},
         Writing{"faults", {"faults", "node.yaml", "--json", "f.json"}, "f.json"},
+        Writing{"rl", {"rl", "loop.yaml", "--json", "l.json"}, "l.json"},
         Writing{"roofline", {"roofline", example, "--out", "o"}, "o/"},
         Writing{"init",
                 {"init", "llama-3-8b", "--cluster", "h100:1", "--batch-tokens", "512k", "--sequence-length", "4096",

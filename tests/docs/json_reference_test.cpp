@@ -98,6 +98,8 @@ const std::vector<Documented> documented{
     {"validate", {"lockstep validate tests/docs/my_steps.csv"}},
     {"faults", {"lockstep faults " + nodes}},
     {"jobs", {"lockstep jobs $TMP/west.yaml $TMP/east.yaml"}},
+    {"rl", {"lockstep rl $TMP/loop.yaml", "lockstep rl $TMP/loop.yaml --set generation.nodes=1"}},
+    {"rl --nodes", {"lockstep rl $TMP/loop.yaml --set generation.nodes=1 --nodes 2"}},
     {"import of a network", {"lockstep import network tests/data/networks/small.ibnetdiscover"}},
     {"import of a node",
      {"lockstep import network tests/data/networks/h100_node.xml",
@@ -135,6 +137,12 @@ class JsonReference : public testing::Test {
                                              " cluster.fabric.oversubscription: [1, 0.5]}";
     std::ofstream(folder_ / "west.yaml") << job_on("gpu1,gpu3");
     std::ofstream(folder_ / "east.yaml") << job_on("gpu2,gpu4");
+    std::ofstream(folder_ / "policy.yaml")
+        << "format: 1\nmodel: {layers: 2, d_model: 256, d_ff: 512, heads: 4, vocabulary: 512}\n"
+           "cluster: {node: dgx-h100, nodes: 1}\nparallel: {data: 8}\nbatch: {sequences: 8, sequence_length: 64}\n";
+    std::ofstream(folder_ / "loop.yaml")
+        << "format: 1\npolicy: policy.yaml\nrollouts: {prompts: 8, response_tokens: {mean: 50, most: 50}}\n"
+           "generation: {tokens_per_s: 1000}\n";
   }
   ~JsonReference() override {
     std::error_code ignored;

@@ -30,6 +30,7 @@ void add_goodput(CommandLine& line, spdlog::logger& log);
 void add_import(CommandLine& line);
 void add_jobs(CommandLine& line, spdlog::logger& log);
 void add_replay(CommandLine& line, spdlog::logger& log);
+void add_rl(CommandLine& line, spdlog::logger& log);
 void add_roofline(CommandLine& line, spdlog::logger& log);
 void add_schedule(CommandLine& line);
 void add_model(CommandLine& line);

@@ -25,6 +25,7 @@ class MaxText {
     batch();
     pipeline();
     training();
+    local_updates();
     remat();
   }
 
@@ -293,6 +294,33 @@ class MaxText {
     }
     if (o_.flag({"shard_optimizer_over_data"}) && sizes_["data"] > 1)
       d_.set("parallel.zero", 1, *o_.find("shard_optimizer_over_data"));
+  }
+
+  /// DiLoCo, whose replicas train apart: docs/tutorials/diloco_pretraining.md of MaxText at pull request 4942.
+  void local_updates() {
+    const auto* enabled = o_.find("enable_diloco");
+    const bool streaming = o_.flag({"enable_streaming_diloco"}), in_a_row = o_.flag({"use_sequential_layers"});
+    const auto period = size("diloco_sync_period", 36), fragments = size("num_diloco_fragments", 1);
+    const auto* overlapping = o_.find("num_communication_overlapping_steps");
+    if (!o_.flag({"enable_diloco"}) || sizes_["data"] == 1) return;
+    const auto inside = size("ici_diloco_parallelism", 1, -1), outside = size("dcn_diloco_parallelism", 1, -1);
+    if (inside > 0 && outside > 0 && inside * outside != sizes_["data"])
+      return d_.leave_out(*enabled,
+                          "replicas that train apart share axis data with others; with an axis of mesh of "
+                          "their own, training.local_updates.axis takes them");
+    // Fragments begin max(1, round(H / P)) steps apart, so that the period is P times as long.
+    const auto between =
+        std::max<std::int64_t>(1, std::llround(static_cast<double>(period) / static_cast<double>(fragments)));
+    const auto steps = streaming ? between * fragments : period;
+    d_.set("training.local_updates.inner_steps", steps, std::string("diloco_sync_period"));
+    if (streaming && fragments > 1) {
+      d_.set("training.local_updates.fragments", fragments, *o_.find("num_diloco_fragments"));
+      if (in_a_row) d_.set("training.local_updates.fragment_layers", "sequential", *o_.find("use_sequential_layers"));
+    }
+    if (overlapping != nullptr)
+      d_.leave_out(*overlapping,
+                   "MaxText's SPMD step waits for reductions all the same; training.local_updates.delay "
+                   "lets them run beside steps");
   }
 
   /// What each policy keeps (src/maxtext/layers/decoders.py); what is offloaded waits on the host.

@@ -209,6 +209,16 @@ TEST(MaxTextRecipe, SlicesAndTheirReplicas) {
   EXPECT_EQ(value_of(recipe, "parallel.fsdp"), "256");
   EXPECT_EQ(value_of(recipe, "parallel.data"), "2");
   EXPECT_EQ(value_of(recipe, "mesh.data"), "[pod]");
+  EXPECT_EQ(value_of(recipe, "training.local_updates.inner_steps"), "");
+}
+
+// 36 layers in fragments of one, and one with embedding and head: a fragment every step.
+TEST(MaxTextRecipe, SlicesThatTrainApart) {
+  const auto recipe = of_file("maxtext", "qwen3_8b_streaming_diloco.sh");
+  EXPECT_EQ(value_of(recipe, "parallel.data"), "2");
+  EXPECT_EQ(value_of(recipe, "mesh.data"), "[pod]");
+  EXPECT_EQ(value_of(recipe, "training.local_updates.inner_steps"), "37");
+  EXPECT_EQ(value_of(recipe, "training.local_updates.fragments"), "37");
 }
 
 }  // namespace
