@@ -46,12 +46,14 @@ class Drawing {
                           "nothing varies from step to step in " + scenario_.name,
                           "a scenario with variations, batch.lengths, routing.variation or hashed paths"}});
     const auto draws = static_cast<std::size_t>(options_.draws);
-    const auto sets = causes.size() == 1 ? 1 : 1 + causes.size();
+    const auto sets = causes.size() == 1 || !options_.each_alone ? 1 : 1 + causes.size();
     if (const auto step = step_by_replica(draws * sets)) prepare_healthy(*step);
     const auto of_a_cause = by_replica_ ? std::min(draws, draws_of_a_cause) : draws;
     all_draws_ = draws + (sets - 1) * of_a_cause;
     StepDistribution result{healthy, steps(causes, draws), {}, {}};
-    if (sets == 1) {
+    if (!options_.each_alone) {
+      // All causes together are what was asked for.
+    } else if (sets == 1) {
       result.alone.push_back({causes.front().name, result.steps});
     } else {
       for (const auto& cause : causes) result.alone.push_back({cause.name, steps({cause}, of_a_cause)});

@@ -29,9 +29,9 @@ struct ReplicaDraws {
 };
 
 struct StepDistribution {
-  Seconds healthy{0};  ///< without variations; of the rest that is drawn, as the scenario's seeds have it
-  StepDraws steps;     ///< all causes together
-  std::vector<StepOfCause> alone;
+  Seconds healthy{0};              ///< without variations; of the rest that is drawn, as the scenario's seeds have it
+  StepDraws steps;                 ///< all causes together
+  std::vector<StepOfCause> alone;  ///< where asked for
   std::optional<ReplicaDraws> by_replica;  ///< none: every draw was simulated whole
 
   /// What a cause adds to the mean step; the causes of a step do not add up, since it waits for the slowest.
@@ -50,6 +50,7 @@ struct DistributionOptions {
   bool fold = true;
   DrawnSteps how = DrawnSteps::automatic;
   std::function<void(std::string_view stage, double fraction)> progress;  ///< may be empty
+  bool each_alone = true;                                                 ///< false: only all causes together
 };
 
 /// `prepared` and `healthy`: the scenario's, without its variations. Throws ConfigError for a scenario in which nothing

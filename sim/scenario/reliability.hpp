@@ -12,15 +12,17 @@
 
 namespace lockstep::scenario {
 
-/// The part that a class of interruptions affects; `job`: the run as a whole, of which there is one.
-enum class Component { chip, host, nic, network_switch, link, job };
-inline constexpr IndexedArray<Component, std::string_view, 6> component_names{"chip",   "host", "nic",
-                                                                              "switch", "link", "job"};
+/// The part that a class of interruptions affects; `optic`: a transceiver, two of which are at a cable; `job`: the run
+/// as a whole, of which there is one.
+enum class Component { chip, host, nic, network_switch, link, optic, job };
+inline constexpr IndexedArray<Component, std::string_view, 7> component_names{"chip", "host",  "nic", "switch",
+                                                                              "link", "optic", "job"};
 
 /// One row of a table of interruptions.
 struct InterruptionClass {
   std::string name;
   Component of = Component::job;
+  std::optional<std::int64_t> tier;                   ///< of switches, links and optics, 1 beside the hosts; none: all
   std::optional<std::int64_t> count;                  ///< none: as many as the cluster has
   Seconds mtbf{0};                                    ///< mean time between failures of one component; 0: as observed
   double observed = 0;                                ///< this many
@@ -28,15 +30,21 @@ struct InterruptionClass {
   std::optional<std::int64_t> among;                  ///< among so many components; none: `count`
   std::optional<Seconds> detection, restart, repair;  ///< none: those of all classes
   bool planned = false;                               ///< waits for a checkpoint: nothing is lost, nothing to detect
+  bool stops = true;                                  ///< false: the job goes on without it where it can
+  double bandwidth = 0;                               ///< then: the share of its bandwidth that a broken NIC has left
+  double slowdown = 1;                                ///< then: how many times as long a broken chip or host computes
+  bool published = false;                             ///< a row of the catalog: nothing where there is no such part
 };
 
 struct CheckpointSpec {
   std::optional<Seconds> interval;  ///< of training between two; none: the best
   std::optional<Bytes> size;        ///< none: weights and optimizer state
-  BytesPerSecond write{0};          ///< of the whole run
-  BytesPerSecond read{0};
-  bool asynchronous = false;  ///< training goes on while it is written
-  Seconds stall{0};           ///< asynchronous: training stands still for this long, while it is copied to the hosts
+  BytesPerSecond write{0};          ///< of the whole run; 0: as much as its hosts write
+  BytesPerSecond read{0};           ///< likewise
+  BytesPerSecond host{0};           ///< that one host writes or reads; 0: as much as there is
+  bool over_nics = false;           ///< on the way that collectives between hosts take; else on links of its own
+  bool asynchronous = false;        ///< training goes on while it is written
+  Seconds stall{0};  ///< asynchronous: training stands still for this long, while it is copied to the hosts
 };
 
 struct ReliabilitySpec {
@@ -49,5 +57,8 @@ struct ReliabilitySpec {
   bool elastic = false;     ///< without a spare the run goes on with fewer data-parallel replicas instead of waiting
   CheckpointSpec checkpoint;
 };
+
+/// The classes of topologies/catalog/failures.yaml, which has their sources.
+[[nodiscard]] const std::vector<InterruptionClass>& published_failures();
 
 }  // namespace lockstep::scenario

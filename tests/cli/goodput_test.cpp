@@ -81,5 +81,24 @@ TEST_F(Goodput, AScenarioWithoutReliabilityIsRefused) {
   EXPECT_THAT(refused.errors, HasSubstr("small.yaml:1:1: reliability: missing; expected"));
 }
 
+// A spine of a small tree goes missing for a day in ten: the step without it counts for a part of the time.
+TEST_F(Goodput, PartsThatDoNotStopTheRunAreSimulated) {
+  const auto result =
+      json({"goodput", small, "--set",
+            "cluster={node: dgx-h100, nodes: 8, fabric: {kind: fat_tree, radix: 16, link: 50 GB/s, nic_latency: 1 us, "
+            "switch_latency: 1 us}}",
+            "--set", "mesh={}", "--set", "parallel={data: 64}", "--set",
+            "reliability={failures: {bug: {of: job, mtbf: 1 day}, spine: {of: switch, tier: 2, mtbf: 80 days, "
+            "repair: 1 day, stops: false}}, restart: 90 s, checkpoint: {size: 1 GB, write_bandwidth: 100 MB/s}}"});
+  const auto& spine = result["interruptions"][1];
+  EXPECT_FALSE(spine["stops"]);
+  EXPECT_LT(spine["speed"], 1);
+  EXPECT_GT(spine["slower"], 0);
+  EXPECT_TRUE(result["interruptions"][0]["speed"].is_null());
+  double sum = 0;
+  for (const auto& share : result["shares"]) sum += share.get<double>();
+  EXPECT_NEAR(sum, 1, 1e-12);
+}
+
 }  // namespace
 }  // namespace lockstep::test

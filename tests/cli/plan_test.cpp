@@ -347,5 +347,55 @@ TEST_F(Plan, RefusesWhatMakesNoSense) {
       "--set perturbations: perturbations: a search looks at the machine without faults; expected no perturbations");
 }
 
+// Under draws the plans come in the order of their 95th percentiles; figures stand beside them in the same order.
+TEST_F(Plan, DrawsOrderThePlans) {
+  const Words varied{"plan", "node.yaml", "--draws", "5", "--set", "variations=[{jitter: 0.1}]"};
+  const auto found = json(varied);
+  const auto& objective = found["objective"];
+  EXPECT_EQ(objective["name"], "p95");
+  EXPECT_EQ(objective["draws"], 5);
+  EXPECT_TRUE(objective["proven"]);
+  ASSERT_EQ(objective["plans"].size(), found["best"].size());
+  double last = 0;
+  for (std::size_t i = 0; i < objective["plans"].size(); ++i) {
+    const double p95 = objective["plans"][i]["percentile_95_s"];
+    EXPECT_GE(p95, last);
+    EXPECT_GE(objective["plans"][i]["median_s"].get<double>(), found["best"][i]["step_time_s"].get<double>());
+    last = p95;
+  }
+  EXPECT_THAT(good(varied),
+              AllOf(HasSubstr("best by the 95th percentile of 5 draws"), HasSubstr("\nproof: of 24 plans")));
+}
+
+TEST_F(Plan, ForTheRunOrdersByUsefulSteps) {
+  const Words run{
+      "plan", "node.yaml", "--for-run", "--set",
+      "reliability={failures: {gpu: {of: chip, mtbf: 100 h}}, restart: 5 min, checkpoint: {write_bandwidth: 1 "
+      "GB/s}}"};
+  const auto found = json(run);
+  double last = 0;
+  for (std::size_t i = 0; i < found["objective"]["plans"].size(); ++i) {
+    const auto& plan = found["objective"]["plans"][i];
+    EXPECT_NEAR(plan["useful_step_s"].get<double>() * plan["goodput"].get<double>(),
+                found["best"][i]["step_time_s"].get<double>(), 1e-12);
+    EXPECT_GE(plan["useful_step_s"].get<double>(), last);
+    last = plan["useful_step_s"];
+  }
+  EXPECT_THAT(good(run), HasSubstr("best by the useful time of the run"));
+}
+
+TEST_F(Plan, AimsThatDoNotGoTogetherAreRefused) {
+  refused({"--draws", "4"},
+          "--draws: nothing varies from step to step in node; expected a scenario with variations, batch.lengths, "
+          "routing.variation or hashed paths");
+  refused(
+      {"--for-run"},
+      "node.yaml:1:1: reliability: missing; expected what interrupts the run: {failures: {gpu: {of: chip, mtbf: 50000 "
+      "h}}, restart: 5 min, checkpoint: {write_bandwidth: 1 TB/s}}");
+  refused(
+      {"--draws", "4", "--chips", "8..16"},
+      "--draws: a table of several clusters compares healthy steps; expected one number of chips, the scenario's own");
+}
+
 }  // namespace
 }  // namespace lockstep::test

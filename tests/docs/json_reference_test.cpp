@@ -40,6 +40,12 @@ const std::string replicas =
     small + "--set 'cluster={node: dgx-h100, nodes: 2}' --set mesh={} --set 'parallel={tensor: 8, data: 2}' ";
 const std::string kineto = "tests/data/traces/kineto_rank0.json tests/data/traces/kineto_rank1.json ";
 
+/// A run that goes on without NICs and without hosts, and of which not everything can be simulated.
+const std::string unreliable =
+    "'reliability={failures: {port: {of: nic, mtbf: 1000 h, stops: false, bandwidth: 0.5}, gpu: {of: chip, mtbf: 5000 "
+    "h}, throttled: {of: chip, mtbf: 5000 h, stops: false, slowdown: 2}}, restart: 1 min, repair: 1 h, elastic: true, "
+    "checkpoint: {host_bandwidth: 1 GB/s}}' ";
+
 struct Documented {
   std::string heading;                ///< of the page
   std::vector<std::string> commands;  ///< that print such documents with --json -, which is added
@@ -59,6 +65,8 @@ const std::vector<Documented> documented{
     {"plan",
      {"lockstep plan --set 'search={tensor: 8, pipeline: 4}' " + hashed, "lockstep plan --limit 0.001 " + small,
       "lockstep plan --set 'search={tensor: 8, pipeline: 1}' " + nodes,
+      "lockstep plan --draws 2 --set 'variations=[{jitter: 0.1}]' --set 'search={tensor: 8, pipeline: 1}' " + nodes,
+      "lockstep plan --for-run --set " + unreliable + "--set 'search={tensor: 8, pipeline: 1}' " + nodes,
       "lockstep plan --set 'search={tensor: 8, pipeline: 1}' --out $TMP/plan " + nodes +
           "--json $TMP/all.json >$TMP/text && cat $TMP/plan/plan.json #"}},  // its document is that file
     {"plan --chips",
@@ -82,7 +90,8 @@ const std::vector<Documented> documented{
           nodes}},
     {"goodput",
      {"lockstep goodput scenarios/published/llama3-405b-54-days.yaml --step-time '10 s' --runs 2 --tokens 1e12 --price "
-      "2"}},
+      "2",
+      "lockstep goodput --runs 2 --set " + unreliable + nodes}},
     {"roofline of a torus", {"lockstep roofline " + small}},
     {"roofline of a network", {"lockstep roofline " + nodes}},
     {"collective",

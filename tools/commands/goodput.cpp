@@ -1,8 +1,10 @@
-#include <cstdio>
+#include <algorithm>
 #include <memory>
+#include <thread>
 
 #include "sim/core/quantity_text.hpp"
 #include "sim/simulate.hpp"
+#include "sim/studies/goodput/run_facts.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
@@ -12,6 +14,7 @@
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/goodput_text.hpp"
 #include "tools/report/goodput_report.hpp"
+#include "topologies/fabrics/component_counts.hpp"
 
 namespace lockstep::commands {
 namespace {
@@ -22,16 +25,8 @@ struct GoodputArguments : ScenarioArguments {
   double tokens = 0, price = 0, days = 0;
   std::int64_t runs = 200;
   std::uint64_t seed = 1;
+  int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 };
-
-/// The chips of one data-parallel replica: the run can go on without them.
-std::int64_t replica_chips(const topologies::Mesh& mesh) {
-  std::int64_t chips = mesh.ranks();
-  for (const auto& axis : mesh.axes()) {
-    if (axis.name == "data" || axis.name == "fsdp") chips /= axis.size();
-  }
-  return chips;
-}
 
 /// Simulated, unless it is given.
 Seconds step_time(const GoodputArguments& arguments, const scenario::Scenario& scenario, spdlog::logger& log) {
@@ -53,15 +48,15 @@ void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
   GivenScenario given(arguments);
   const auto plan_line = split_by_fastest_plan(given, log);
   const auto scenario = given.load();
-  if (!scenario.reliability) {
-    throw ConfigError({{scenario.where(""), "reliability", "missing",
-                        "what interrupts the run: {failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, "
-                        "checkpoint: {write_bandwidth: 1 TB/s}}"}});
-  }
+  goodput::check_has_reliability(scenario);
   const auto preparation = preparation::prepare_step(scenario);
   const auto step = step_time(arguments, scenario, log);
-  auto model =
-      goodput::run_model(scenario, {preparation.step.parameters, replica_chips(*preparation.machine.mesh), step});
+  goodput::FactsOptions states;
+  states.jobs = arguments.jobs;
+  states.progress = progress_line();
+  const auto found = goodput::run_facts(scenario, preparation, step, states, log);
+  if (states.progress) states.progress("done", 1);
+  auto model = goodput::run_model(scenario, found.facts);
 
   output::GoodputAim aim{static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length) / step.value(),
                          scenario.chips(),
@@ -72,7 +67,10 @@ void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
   double days = arguments.days > 0 ? arguments.days : 30;
   if (arguments.days == 0 && aim.tokens)
     days = *aim.tokens / (aim.tokens_per_s * expected_shares(model).useful * 86400);
-  const auto study = study_goodput(std::move(model), arguments.runs, arguments.seed, Seconds(days * 86400));
+  const auto hosts = topologies::count_components(scenario.cluster).hosts;
+  auto study = study_goodput(std::move(model), arguments.runs, arguments.seed, Seconds(days * 86400),
+                             {scenario.chips(), hosts, scenario.chips() / std::max<std::int64_t>(hosts, 1)});
+  study.notes = found.notes;
 
   const auto json = goodput_json(scenario, study, aim);
   output::Answer answer;
@@ -104,6 +102,9 @@ void add_goodput(CommandLine& line, spdlog::logger& log) {
       .between(1e-3, 1e5);
   add_engine_option(command, arguments->engine);
   command.option("--runs", arguments->runs, "simulated runs").between(2, 1'000'000).shows_default();
+  command.option("--jobs", arguments->jobs, "simulations of broken machines at a time")
+      .between(1, 1024)
+      .shows_default();
   command.option("--seed", arguments->seed, "seed of the first run").shows_default();
   command.option("--step-time", arguments->step_time, "time of one step, such as '10 s', instead of simulating it");
   command.option("--out", arguments->out, "folder for report.html and goodput.json");

@@ -7,6 +7,7 @@
 #include "sim/studies/planning/memory_front.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/draws_option.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/interrupt.hpp"
 #include "tools/commands/moved_files.hpp"
@@ -90,11 +91,15 @@ void refuse_what_asks_for_nothing(const PlanArguments& arguments) {
   if (arguments.price > 0 && arguments.tokens <= 0) refuse("--price", "a price without an amount of work", "--tokens");
   if (!arguments.write.empty() && (!arguments.chips.empty() || arguments.days > 0))
     refuse("--write", "a table of several clusters is not a scenario", "one number of chips, the scenario's own");
+  if (arguments.has_objective() && (!arguments.chips.empty() || arguments.days > 0))
+    refuse(arguments.for_run ? "--for-run" : "--draws", "a table of several clusters compares healthy steps",
+           "one number of chips, the scenario's own");
 }
 
 /// plan.json, best.yaml and report.html; gives back what to tell the user about them.
 std::string write_folder(const PlanArguments& arguments, const GivenScenario& given, const planning::PlanSpace& space,
-                         const planning::SearchResult& result, output::Answer& answer, spdlog::logger& log) {
+                         const planning::SearchResult& result, const nlohmann::ordered_json& objective,
+                         output::Answer& answer, spdlog::logger& log) {
   const std::filesystem::path folder = arguments.out;
   std::vector<planning::MemoryPoint> front;
   std::optional<Simulation> step;
@@ -109,7 +114,7 @@ std::string write_folder(const PlanArguments& arguments, const GivenScenario& gi
     best_yaml = as_scenario(space.base(), given, (folder / "best.yaml").string(), space.keys(node, best));
   }
   output::NewFiles files(folder);
-  files.write(folder / "plan.json", plan_json(space, result, output::WallTimes::hidden, front));
+  files.write(folder / "plan.json", plan_json(space, result, output::WallTimes::hidden, front, objective));
   if (!best_yaml.empty()) files.write(folder / "best.yaml", best_yaml);
   const auto left_out =
       report::write_report(files, folder, report::plan_report(space, result, front, step ? &*step : nullptr));
@@ -135,22 +140,30 @@ void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
   const bool as_text = arguments.json != "-";
   const auto own =
       as_text && !given.lacks_a_plan() ? planning::figures_of_file(scenario, options.engine, log) : std::nullopt;
-  const auto result = search_plans(space, options, log);
+  PlansByObjective found;
+  if (arguments.has_objective()) {
+    found = search_by_objective(arguments, space, options, log);
+  } else {
+    found.result = search_plans(space, options, log);
+  }
+  const auto& result = found.result;
+  if (found.text.empty())
+    found.text = output::plan_text(space, result) + output::beside_the_files_own(space, result, own);
   output::Answer answer;
   if (!arguments.json.empty() && as_text)
-    answer.write(arguments.json, plan_json(space, result, output::WallTimes::hidden));
+    answer.write(arguments.json, plan_json(space, result, output::WallTimes::hidden, {}, found.json));
   if (!arguments.write.empty() && !result.best.empty()) {
     const auto& best = result.best.front().choice;
     answer.write(arguments.write, as_scenario(scenario, given, arguments.write, space.keys(space.node_of(best), best)));
   }
-  const auto left_out = arguments.out.empty() ? "" : write_folder(arguments, given, space, result, answer, log);
+  const auto left_out =
+      arguments.out.empty() ? "" : write_folder(arguments, given, space, result, found.json, answer, log);
   const bool nothing_fits = result.best.empty() && !result.stopped;
   if (as_text) {
-    answer.print(output::plan_text(space, result) + output::beside_the_files_own(space, result, own) +
-                 training_text(arguments, space, result) + (nothing_fits ? what_would_fit(space, options, log) : "") +
-                 left_out);
+    answer.print(found.text + training_text(arguments, space, result) +
+                 (nothing_fits ? what_would_fit(space, options, log) : "") + left_out);
   } else {
-    output::print(plan_json(space, result, output::WallTimes::shown));
+    output::print(plan_json(space, result, output::WallTimes::shown, {}, found.json));
   }
   if (options.progress) options.progress("done", 1);
   if (result.best.empty()) throw output::AnsweredNo();
@@ -183,6 +196,22 @@ void add_plan(CommandLine& line, spdlog::logger& log) {
   command.option("--days", arguments->days, "find the fewest chips, doubling, that train --tokens in this many days")
       .between(1e-3, 1e5);
   command.option("--price", arguments->price, "price of a chip hour; prints what --tokens cost").between(1e-6, 1e6);
+  const auto draws = add_draws_option(command, arguments->draws,
+                                      "choose the plan by its steps in this many draws of all that varies, each draw "
+                                      "the same for all plans, instead of the healthy step");
+  command
+      .option("--objective", arguments->objective,
+              "of the draws: the median, the 95th percentile, or the largest time beyond the fastest plan of a draw")
+      .one_of({"median", "p95", "regret"})
+      .shows_default()
+      .needs("--draws");
+  command
+      .flag("--for-run", arguments->for_run,
+            "choose the plan by the useful time of the run that `reliability` describes: the step over goodput")
+      .excludes(draws);
+  command.option("--most", arguments->most, "the most plans to compare with --draws or --for-run")
+      .between(1, 1000)
+      .shows_default();
   add_engine_option(command, arguments->engine);
   command.footer(
       "Ctrl-C ends the search as --limit does; a second one ends the program.\n"

@@ -45,6 +45,9 @@ BarRow row_of(const std::string& name, const goodput::TimeShares& shares, bool e
               {"detection, restart, reading", all.recovery, "transfer"},
               {"waiting for repair", all.waiting, "idle"}}};
   if (elastic) row.pieces.push_back({"fewer chips", shares.fewer_chips, "gathered"});
+  if (all.losses > 0) row.pieces.push_back({"slower beside broken parts", all.slower, "replayed"});
+  if (shares.beside_writing > 0)
+    row.pieces.push_back({"slower beside checkpoints", shares.beside_writing, "gradients"});
   return row;
 }
 
@@ -79,8 +82,8 @@ Json causes_panel(const goodput::GoodputStudy& study) {
     const auto& cause = study.model.causes[i];
     const auto& share = study.expected.causes[i];
     rows.push_back({cause.name, std::string(scenario::component_names[cause.of]), cause.count,
-                    output::long_time(cause.mtbf()), share.interruptions * day, share.lost_work, share.recovery,
-                    share.waiting});
+                    output::long_time(cause.mtbf()), (cause.stops ? share.interruptions : share.losses) * day,
+                    share.lost_work, share.recovery, share.waiting, share.slower});
   }
   auto panel = table_panel("What interrupts the run", "Shares of the run's time, by the formula.",
                            {{"interruption", ""},
@@ -90,7 +93,8 @@ Json causes_panel(const goodput::GoodputStudy& study) {
                             {"a day", "number"},
                             {"lost work", "share"},
                             {"recovery", "share"},
-                            {"waiting", "share"}},
+                            {"waiting", "share"},
+                            {"slower", "share"}},
                            std::move(rows));
   panel["wide"] = true;
   return panel;

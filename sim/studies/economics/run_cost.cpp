@@ -1,6 +1,10 @@
 #include "sim/studies/economics/run_cost.hpp"
 
+#include <spdlog/logger.h>
+
 #include <algorithm>
+
+#include "sim/studies/goodput/run_facts.hpp"
 
 namespace lockstep::economics {
 namespace {
@@ -18,13 +22,9 @@ struct RunShares {
 
 RunShares shares_of(const scenario::Scenario& scenario, const Simulation& simulation) {
   if (!scenario.reliability) return {};
-  const auto& mesh = *simulation.preparation.machine.mesh;
-  std::int64_t replica = mesh.ranks();
-  for (const auto& axis : mesh.axes()) {
-    if (axis.name == "data" || axis.name == "fsdp") replica /= axis.size();
-  }
-  const auto model =
-      goodput::run_model(scenario, {simulation.preparation.step.parameters, replica, simulation.metrics.step_time});
+  spdlog::logger silent("states");
+  const auto found = goodput::run_facts(scenario, simulation.preparation, simulation.metrics.step_time, {}, silent);
+  const auto model = goodput::run_model(scenario, found.facts);
   const auto shares = goodput::expected_shares(model);
   return {shares.useful, shares.useful + shares.all_causes().lost_work};
 }

@@ -8,9 +8,7 @@
 #include "sim/studies/isolated.hpp"
 
 namespace lockstep::faults {
-namespace {
 
-/// Axes stay where the whole cluster has them.
 scenario::Scenario placed_as(scenario::Scenario scenario, const preparation::Preparation& preparation) {
   for (auto& request : scenario.mesh) {
     const auto& axis = preparation.machine.mesh->axis(request.name);
@@ -20,11 +18,12 @@ scenario::Scenario placed_as(scenario::Scenario scenario, const preparation::Pre
   return scenario;
 }
 
+namespace {
+
 constexpr char timed = 't', parted = 'p';
 
-/// What a child answers about the step without a part: `timed` and its seconds, or `parted` and the reason.
-std::string outcome(scenario::Scenario scenario, const PossibleLoss& loss, spdlog::logger& log) {
-  loss.take(scenario);
+/// What a child answers about a step: `timed` and its seconds, or `parted` and the reason why there is none.
+std::string outcome(const scenario::Scenario& scenario, spdlog::logger& log) {
   if (const auto problems = why_not_a_cluster(scenario.cluster); !problems.empty())
     return parted + problems.front().what;
   try {
@@ -39,16 +38,11 @@ std::string outcome(scenario::Scenario scenario, const PossibleLoss& loss, spdlo
   }
 }
 
-Loss read_outcome(const PossibleLoss& loss, const std::string& text) {
-  Loss result{loss.name, loss.is_switch, loss.alike, Seconds(0), ""};
-  if (text.front() == parted) {
-    result.partition = text.substr(1);
-  } else {
-    double seconds = 0;
-    std::memcpy(&seconds, text.data() + 1, sizeof seconds);
-    result.step = Seconds(seconds);
-  }
-  return result;
+LostStep read_outcome(const std::string& text) {
+  if (text.front() == parted) return {Seconds(0), text.substr(1)};
+  double seconds = 0;
+  std::memcpy(&seconds, text.data() + 1, sizeof seconds);
+  return {Seconds(seconds), ""};
 }
 
 /// Cables whose loss comes to the same, to the last bit, are one row; so are all that part the job.
@@ -70,6 +64,24 @@ std::vector<Loss> with_equal_cables_once(std::vector<Loss> losses) {
 
 }  // namespace
 
+std::vector<LostStep> steps_without(const std::vector<scenario::Scenario>& scenarios, const FaultOptions& options,
+                                    spdlog::logger& log) {
+  std::vector<LostStep> steps(scenarios.size());
+  std::size_t done = 0;
+  const auto tell = [&] {
+    if (options.progress) options.progress("losses", static_cast<double>(done) / static_cast<double>(scenarios.size()));
+  };
+  tell();
+  studies::in_children(
+      scenarios.size(), options.jobs, [&](std::size_t i) { return outcome(scenarios[i], log); },
+      [&](std::size_t i, studies::Child& child) {
+        steps[i] = read_outcome(child.answer());
+        ++done;
+        tell();
+      });
+  return steps;
+}
+
 FaultStudy study_faults(const scenario::Scenario& scenario, const FaultOptions& options, spdlog::logger& log) {
   const auto tell = [&](std::string_view stage, double fraction) {
     if (options.progress) options.progress(stage, fraction);
@@ -84,16 +96,12 @@ FaultStudy study_faults(const scenario::Scenario& scenario, const FaultOptions& 
   FaultStudy study{whole.metrics.step_time, {}, std::max<std::int64_t>(0, std::ssize(losses) - options.most)};
   losses.resize(losses.size() - position_of(study.left_out));
   const auto placed = placed_as(scenario, whole.preparation);
-  std::vector<std::string> outcomes(losses.size());
-  std::size_t done = 0;
-  tell("losses", 0);
-  studies::in_children(
-      losses.size(), options.jobs, [&](std::size_t i) { return outcome(placed, losses[i], log); },
-      [&](std::size_t i, studies::Child& child) {
-        outcomes[i] = child.answer();
-        tell("losses", static_cast<double>(++done) / static_cast<double>(losses.size()));
-      });
-  for (std::size_t i = 0; i < losses.size(); ++i) study.losses.push_back(read_outcome(losses[i], outcomes[i]));
+  std::vector<scenario::Scenario> without;
+  for (const auto& loss : losses) loss.take(without.emplace_back(placed));
+  const auto steps = steps_without(without, options, log);
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    study.losses.push_back({losses[i].name, losses[i].is_switch, losses[i].alike, steps[i].step, steps[i].partition});
+  }
   std::stable_sort(study.losses.begin(), study.losses.end(), [](const Loss& a, const Loss& b) {
     if (a.partition.empty() != b.partition.empty()) return b.partition.empty();
     return a.step > b.step;

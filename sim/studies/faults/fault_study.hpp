@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/core/units.hpp"
+#include "sim/preparation/preparation.hpp"
 #include "sim/scenario/scenario.hpp"
 
 namespace spdlog {
@@ -34,6 +35,17 @@ struct FaultOptions {
   int jobs = 1;                                                           ///< simulations at a time
   std::function<void(std::string_view stage, double fraction)> progress;  ///< may be empty
 };
+
+/// The scenario with its axes where the whole cluster has them.
+[[nodiscard]] scenario::Scenario placed_as(scenario::Scenario scenario, const preparation::Preparation& preparation);
+
+struct LostStep {
+  Seconds step{0};
+  std::string partition;  ///< why the job cannot go on; empty: it can, in `step`
+};
+/// The steps of scenarios that have lost parts, each in a process of its own.
+[[nodiscard]] std::vector<LostStep> steps_without(const std::vector<scenario::Scenario>& scenarios,
+                                                  const FaultOptions& options, spdlog::logger& log);
 
 /// The job keeps its placement. Flows whose route is intact keep it under a hash; the others take another path.
 [[nodiscard]] FaultStudy study_faults(const scenario::Scenario& scenario, const FaultOptions& options,

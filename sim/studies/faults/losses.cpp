@@ -1,11 +1,13 @@
 #include "sim/studies/faults/losses.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 
 #include "sim/metrics/link_loads.hpp"
 #include "sim/studies/faults/refine.hpp"
+#include "topologies/fabrics/component_counts.hpp"
 #include "topologies/fabrics/hosts_of_units.hpp"
 
 namespace lockstep::faults {
@@ -133,6 +135,7 @@ class Counts {
 std::vector<PossibleLoss> losses_of_cluster(const scenario::Scenario& scenario, const Simulation& whole) {
   const Cluster& cluster = *whole.preparation.machine.cluster;
   const auto looks = looks_of_nodes(cluster, whole);
+  const auto tiers = topologies::network_tiers(cluster);
   const Counts counts(scenario, cluster);
   const Use use(whole);
   Rows<std::int32_t> switches;
@@ -152,7 +155,11 @@ std::vector<PossibleLoss> losses_of_cluster(const scenario::Scenario& scenario, 
     if (auto* loss = switches.add(looks[position_of(node)], count)) {
       const auto name = cluster.node(node).name;
       const double left = 1 - 1.0 / static_cast<double>(count);
-      *loss = {count == 1 ? name : "one of " + std::to_string(count) + " in " + name, true, count, use_at[node],
+      *loss = {count == 1 ? name : "one of " + std::to_string(count) + " in " + name,
+               true,
+               tiers[node],
+               count,
+               use_at[node],
                [name, left](scenario::Scenario& without) {
                  without.perturbations.emplace_back(program::DegradedNode{name, left});
                }};
@@ -166,8 +173,12 @@ std::vector<PossibleLoss> losses_of_cluster(const scenario::Scenario& scenario, 
     if (auto* loss = cables.add({ends.first, ends.second, link.bandwidth.value(), link.latency.value()}, count)) {
       const auto from = cluster.node(link.from).name, to = cluster.node(link.to).name;
       const double left = 1 - 1.0 / static_cast<double>(count);
-      *loss = {(count == 1 ? "cable " : "one of " + std::to_string(count) + " cables ") + from + " - " + to, false,
-               count, use.of_link[id], [from, to, left](scenario::Scenario& without) {
+      *loss = {(count == 1 ? "cable " : "one of " + std::to_string(count) + " cables ") + from + " - " + to,
+               false,
+               topologies::tier_of(link, tiers),
+               count,
+               use.of_link[id],
+               [from, to, left](scenario::Scenario& without) {
                  without.perturbations.emplace_back(program::DegradedLink{from, to, left});
                  without.perturbations.emplace_back(program::DegradedLink{to, from, left});
                }};
@@ -205,6 +216,7 @@ class LossesOfGraph {
                   cable.latency.value_or(Seconds(-1)).value(), std::max(adapter(cable.from), adapter(cable.to))});
       joints_.push_back({node(cable.from), node(cable.to), label});
     }
+    find_tiers();
   }
 
   [[nodiscard]] std::vector<PossibleLoss> all() const {
@@ -214,7 +226,12 @@ class LossesOfGraph {
     for (const topologies::SwitchId id : graph_.switches.ids()) {
       auto* loss = switches.add(looks[position_of(id)], 1);
       if (loss == nullptr) continue;
-      *loss = {graph_.switches[id].name, true, 1, 0, [this_switch = id](scenario::Scenario& without) {
+      *loss = {graph_.switches[id].name,
+               true,
+               tiers_[position_of(id)],
+               1,
+               0,
+               [this_switch = id](scenario::Scenario& without) {
                  edit(without, [&](topologies::NetworkGraph& graph) {
                    std::erase_if(graph.cables, [&](const topologies::Cable& cable) {
                      return is(cable.from, this_switch) || is(cable.to, this_switch);
@@ -228,7 +245,11 @@ class LossesOfGraph {
       auto* loss = cables.add({ends.first, ends.second, joint.label}, graph_.cables[position].count);
       if (loss == nullptr) continue;
       const auto& cable = graph_.cables[position];
-      *loss = {"cable " + name(cable.from) + " - " + name(cable.to), false, cable.count, 0,
+      *loss = {"cable " + name(cable.from) + " - " + name(cable.to),
+               false,
+               std::max(tiers_[position_of(joint.one)], tiers_[position_of(joint.other)]),
+               cable.count,
+               0,
                [position](scenario::Scenario& without) {
                  edit(without, [&](topologies::NetworkGraph& graph) {
                    if (--graph.cables[position].count == 0)
@@ -249,6 +270,23 @@ class LossesOfGraph {
     auto graph = std::make_shared<topologies::NetworkGraph>(*given.graph);
     change(*graph);
     given.graph = std::move(graph);
+  }
+  /// As topologies::network_tiers.
+  void find_tiers() {
+    tiers_.assign(colours_.size(), 0);
+    std::fill_n(tiers_.begin(), switches_, std::numeric_limits<int>::max() - 1);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const auto& joint : joints_) {
+        auto& one = tiers_[position_of(joint.one)];
+        auto& other = tiers_[position_of(joint.other)];
+        auto& higher = one > other ? one : other;
+        const int found = std::min(one, other) + 1;
+        if (higher <= found) continue;
+        higher = found;
+        changed = true;
+      }
+    }
   }
   static bool is(const topologies::CableEnd& end, topologies::SwitchId id) {
     const auto* network_switch = std::get_if<topologies::SwitchEnd>(&end);
@@ -273,6 +311,7 @@ class LossesOfGraph {
   std::int32_t switches_;
   std::vector<std::int32_t> colours_;  ///< switches, then hosts
   std::vector<Joint> joints_;          ///< one for each cable of the graph
+  std::vector<int> tiers_;             ///< of switches and hosts
 };
 
 }  // namespace

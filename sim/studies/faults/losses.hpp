@@ -11,6 +11,7 @@ namespace lockstep::faults {
 struct PossibleLoss {
   std::string name;  ///< the first's: "spine-03", "cable leaf-a - spine-03"
   bool is_switch = true;
+  int tier = 0;            ///< as topologies::network_tiers has it; 0: a cable of a torus
   std::int64_t alike = 1;  ///< how many such parts there are, itself included
   double used = 0;         ///< largest share of a link's bandwidth that the whole step uses; 0 where it is not known
   std::function<void(scenario::Scenario&)> take;  ///< takes the part out of the scenario's cluster

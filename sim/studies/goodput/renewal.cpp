@@ -1,38 +1,124 @@
 #include "sim/studies/goodput/renewal.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 namespace lockstep::goodput {
 namespace {
 
 /// Shares of the time in which failures strike.
 struct ActiveShares {
-  double up = 1, useful = 0, stalled = 0;
+  double up = 1, useful = 0, stalled = 0, beside_writing = 0;
 };
 
 /// Steps 1 to 3 of the derivation; q is the probability that a recovery is not interrupted.
 ActiveShares between_failures(const RunModel& model, double rate, double q) {
   const double interval = model.interval.value();
   const double cycle = interval + model.stall.value();
-  if (rate == 0) return {1, interval / cycle, model.stall.value() / cycle};
-  const double useful = rate * q * interval * std::exp(-rate * model.until_durable.value()) / std::expm1(rate * cycle);
+  const double written = model.until_durable.value(), slower = 1 - model.speed_while_writing;
+  if (rate == 0)
+    return {1, (interval - slower * written) / cycle, model.stall.value() / cycle, slower * written / cycle};
+  // Of the intervals that an up time saves, all but the first have a checkpoint written beside them.
+  const double saved = interval - slower * written * std::exp(-rate * cycle);
+  const double useful = rate * q * saved * std::exp(-rate * written) / std::expm1(rate * cycle);
   const double stalled =
       q * std::exp(-rate * interval) * std::expm1(-rate * model.stall.value()) / std::expm1(-rate * cycle);
-  return {q, useful, stalled};
+  return {q, useful, stalled, -slower * q * std::expm1(-rate * written) / std::expm1(rate * cycle)};
 }
+
+/// Where the useful share, which rises and then falls, is largest between two intervals, by golden sections of their
+/// logarithm.
+Seconds best_by_trying(const RunModel& model, Seconds from, Seconds to) {
+  constexpr double golden = 0.6180339887498949;
+  double low = std::log(from.value()), high = std::log(to.value());
+  const auto useful = [&](double logarithm) { return expected_shares(model, Seconds(std::exp(logarithm))).useful; };
+  double left = high - golden * (high - low), right = low + golden * (high - low);
+  double at_left = useful(left), at_right = useful(right);
+  for (int i = 0; i < 100; ++i) {
+    if (at_left >= at_right) {
+      high = std::exchange(right, left);
+      at_right = at_left;
+      left = high - golden * (high - low);
+      at_left = useful(left);
+    } else {
+      low = std::exchange(left, right);
+      at_left = at_right;
+      right = low + golden * (high - low);
+      at_right = useful(right);
+    }
+  }
+  return std::max(from, Seconds(std::exp((low + high) / 2)));
+}
+
+/// Of a Poisson-distributed number with mean `load` to be `number`.
+double poisson(std::int64_t number, double load) {
+  const auto k = static_cast<double>(number);
+  return std::exp(k * std::log(load) - load - std::lgamma(k + 1));
+}
+
+}  // namespace
+
+namespace {
+
+constexpr std::array all_shares{&CauseShares::lost_work, &CauseShares::recovery,      &CauseShares::waiting,
+                                &CauseShares::slower,    &CauseShares::interruptions, &CauseShares::losses};
+constexpr std::array all_times{&TimeShares::useful, &TimeShares::checkpoints, &TimeShares::fewer_chips,
+                               &TimeShares::beside_writing};
 
 }  // namespace
 
 CauseShares TimeShares::all_causes() const {
   CauseShares sum;
   for (const auto& cause : causes) {
-    sum.lost_work += cause.lost_work;
-    sum.recovery += cause.recovery;
-    sum.waiting += cause.waiting;
-    sum.interruptions += cause.interruptions;
+    for (const auto share : all_shares) sum.*share += cause.*share;
   }
   return sum;
+}
+
+void TimeShares::add(const TimeShares& other) {
+  for (const auto time : all_times) this->*time += other.*time;
+  causes.resize(other.causes.size());
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    for (const auto share : all_shares) causes[i].*share += other.causes[i].*share;
+  }
+}
+
+void TimeShares::scale(double by) {
+  for (const auto time : all_times) this->*time *= by;
+  for (auto& cause : causes) {
+    for (const auto share : all_shares) cause.*share *= by;
+  }
+}
+
+std::vector<double> slowed_by_cause(const RunModel& model) {
+  std::vector<std::size_t> slowest_first;
+  for (std::size_t i = 0; i < model.causes.size(); ++i) {
+    if (!model.causes[i].stops) slowest_first.push_back(i);
+  }
+  std::stable_sort(slowest_first.begin(), slowest_first.end(),
+                   [&](std::size_t a, std::size_t b) { return model.causes[a].speed < model.causes[b].speed; });
+  std::vector<double> slowed(model.causes.size(), 0);
+  double none_slower = 1;  // probability that no part of the causes before is broken
+  for (const auto i : slowest_first) {
+    const double none = std::exp(-model.causes[i].rate * model.causes[i].repair.value());
+    slowed[i] = none_slower * (1 - none) * (1 - model.causes[i].speed);
+    none_slower *= none;
+  }
+  return slowed;
+}
+
+double missing_speed(const RunModel& model) {
+  const double load = model.hosts_in_repair();
+  if (!model.elastic || load == 0) return 0;
+  if (model.speeds.empty()) return std::min(1.0, model.share_of_host * shortage(model.spares, load).missing);
+  const auto most = static_cast<std::int64_t>(load + 20 * std::sqrt(load) + 50);
+  double missing = 0;
+  for (std::int64_t hosts = 1; model.spares + hosts <= most; ++hosts)
+    missing += poisson(model.spares + hosts, load) * (1 - model.speed_without(hosts));
+  return missing;
 }
 
 double wait_for_repair(std::int64_t spares, double load) {
@@ -47,8 +133,7 @@ Shortage shortage(std::int64_t spares, double load) {
   if (load == 0) return {};
   double enough = 0, unused = 0;  // P(K < s), mean of (s - K)+
   for (std::int64_t k = 0; k < spares; ++k) {
-    const auto number = static_cast<double>(k);
-    const double probability = std::exp(number * std::log(load) - load - std::lgamma(number + 1));
+    const double probability = poisson(k, load);
     enough += probability;
     unused += static_cast<double>(spares - k) * probability;
   }
@@ -66,7 +151,8 @@ TimeShares expected_shares(const RunModel& model) {
   for (std::size_t i = 0; i < model.causes.size(); ++i) {
     const auto& cause = model.causes[i];
     auto& share = shares.causes[i];
-    share.interruptions = cause.rate;
+    (cause.stops ? share.interruptions : share.losses) = cause.rate;
+    if (!cause.stops) continue;
     if (cause.planned) {
       share.recovery = cause.rate * (cause.recovery + model.until_durable).value();
       wall += share.recovery;
@@ -88,18 +174,24 @@ TimeShares expected_shares(const RunModel& model) {
   for (std::size_t i = 0; i < model.causes.size(); ++i) q -= model.causes[i].planned ? 0 : shares.causes[i].recovery;
 
   const auto active = between_failures(model, rate, std::max(q, 0.0));
-  const double slower = std::min(1.0, model.share_of_host * scarce.missing);
-  const double lost = std::max(0.0, active.up - active.useful - active.stalled);
-  shares.useful = active.useful * (1 - slower) / wall;
+  const double trained = active.up - active.stalled;
+  const double lost = std::max(0.0, trained - active.useful - active.beside_writing);
+  const double fewer = missing_speed(model);
+  const auto slowed = slowed_by_cause(model);
+  const double left = (1 - fewer) * (1 - std::accumulate(slowed.begin(), slowed.end(), 0.0));
+  shares.useful = active.useful * left / wall;
   shares.checkpoints = active.stalled / wall;
-  shares.fewer_chips = (active.useful + lost) * slower / wall;
+  shares.beside_writing = active.beside_writing * left / wall;
+  shares.fewer_chips = trained * fewer / wall;
   for (std::size_t i = 0; i < model.causes.size(); ++i) {
     auto& share = shares.causes[i];
-    if (!model.causes[i].planned && rate > 0)
-      share.lost_work = lost * (1 - slower) * model.causes[i].rate / rate / wall;
+    const auto& cause = model.causes[i];
+    if (!cause.planned && cause.stops && rate > 0) share.lost_work = lost * left * cause.rate / rate / wall;
+    share.slower = trained * (1 - fewer) * slowed[i] / wall;
     share.recovery /= wall;
     share.waiting /= wall;
     share.interruptions /= wall;
+    share.losses /= wall;
   }
   return shares;
 }
@@ -121,7 +213,9 @@ Seconds best_interval(const RunModel& model) {
     const double x = (low + high) / 2;
     (std::log1p(-x) + x + rate * stall > 0 ? low : high) = x;
   }
-  return std::max(Seconds(low / rate), model.least_interval());
+  const auto best = std::max(Seconds(low / rate), model.least_interval());
+  if (model.speed_while_writing == 1 || model.until_durable == Seconds(0)) return best;
+  return best_by_trying(model, model.least_interval(), std::max(100 * best, 2 * model.least_interval()));
 }
 
 Seconds first_order_interval(const RunModel& model) {

@@ -13,6 +13,8 @@ struct CauseShares {
   double recovery = 0;       ///< detection, restart, reading
   double waiting = 0;        ///< for repair
   double interruptions = 0;  ///< a second
+  double slower = 0;         ///< training that the run would have done at full speed, beside a part that is broken
+  double losses = 0;         ///< a second, of parts without which the run goes on
 };
 
 /// Shares of wall time; together with the shares of the causes they add up to 1.
@@ -21,8 +23,11 @@ struct TimeShares {
   double checkpoints = 0;           ///< training stands still for them
   double fewer_chips = 0;           ///< training that missing chips would have done
   std::vector<CauseShares> causes;  ///< as in the model
+  double beside_writing = 0;        ///< training that goes slower while a checkpoint is written
 
   [[nodiscard]] CauseShares all_causes() const;
+  void add(const TimeShares& other);  ///< of the same causes
+  void scale(double by);
 };
 
 [[nodiscard]] TimeShares expected_shares(const RunModel& model);
@@ -33,6 +38,12 @@ struct TimeShares {
 [[nodiscard]] Seconds best_interval(const RunModel& model);
 /// Its limit for failures that are rare beside checkpoints, sqrt(2 C M).
 [[nodiscard]] Seconds first_order_interval(const RunModel& model);
+
+/// The mean share of the run's speed that causes which do not stop it take, by cause: the run is as slow as without the
+/// worst part that is broken, and of each cause's parts a Poisson-distributed number is.
+[[nodiscard]] std::vector<double> slowed_by_cause(const RunModel& model);
+/// The mean share of its speed that an elastic run lacks.
+[[nodiscard]] double missing_speed(const RunModel& model);
 
 /// Mean wait for a host in repair, over the mean time between failures of hosts, when `load` hosts would be in repair
 /// on average: E(s) = B/(1 - B) with Erlang's B of s + 1 servers.

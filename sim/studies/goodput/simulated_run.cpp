@@ -6,6 +6,7 @@
 #include <limits>
 #include <queue>
 #include <random>
+#include <utility>
 
 namespace lockstep::goodput {
 namespace {
@@ -18,27 +19,41 @@ class SimulatedRun {
   SimulatedRun(const RunModel& model, double length, std::uint64_t seed)
       : model_(model), length_(length), random_(seed) {
     shares_.causes.resize(model.causes.size());
-    for (const auto& cause : model.causes) planned_rate_ += cause.planned ? cause.rate : 0;
-    failure_at_ = wait_for(model_.failure_rate());
-    planned_at_ = wait_for(planned_rate_);
+    broken_.resize(model.causes.size(), 0);
+    for (std::size_t i = 0; i < model.causes.size(); ++i) {
+      const auto kind = kind_of(model.causes[i]);
+      rates_[kind] += model.causes[i].rate;
+      if (kind == Kind::loss) slowest_first_.push_back(i);
+    }
+    std::stable_sort(slowest_first_.begin(), slowest_first_.end(),
+                     [&](std::size_t a, std::size_t b) { return model.causes[a].speed < model.causes[b].speed; });
+    failure_at_ = wait_for(rates_[Kind::failure]);
+    planned_at_ = wait_for(rates_[Kind::planned]);
+    loss_at_ = wait_for(rates_[Kind::loss]);
     train();
   }
 
   TimeShares run() {
     while (now_ < length_) {
-      pass(std::min(
-          {length_, until_, failure_at_, planned_at_, durable_at_, repairs_.empty() ? never : repairs_.top()}));
+      pass(std::min({length_, until_, failure_at_, planned_at_, loss_at_, durable_at_,
+                     repairs_.empty() ? never : repairs_.top(), parts_.empty() ? never : parts_.top().first}));
       if (now_ >= length_) break;
       if (!repairs_.empty() && now_ >= repairs_.top()) {
         repairs_.pop();
+      } else if (!parts_.empty() && now_ >= parts_.top().first) {
+        --broken_[parts_.top().second];
+        parts_.pop();
       } else if (now_ >= durable_at_) {
         save();
       } else if (now_ >= failure_at_) {
-        fail(draw(false));
-        failure_at_ += wait_for(model_.failure_rate());
+        fail(draw(Kind::failure));
+        failure_at_ += wait_for(rates_[Kind::failure]);
       } else if (now_ >= planned_at_) {
-        stops_.push_back(draw(true));
-        planned_at_ += wait_for(planned_rate_);
+        stops_.push_back(draw(Kind::planned));
+        planned_at_ += wait_for(rates_[Kind::planned]);
+      } else if (now_ >= loss_at_) {
+        lose(draw(Kind::loss));
+        loss_at_ += wait_for(rates_[Kind::loss]);
       } else {
         next();
       }
@@ -49,18 +64,23 @@ class SimulatedRun {
 
  private:
   enum class Doing { training, checkpoint, recovering, waiting, stopped };
+  enum class Kind { failure, planned, loss };  ///< of causes; the run goes on after a loss
+
+  static Kind kind_of(const Cause& cause) {
+    return cause.planned ? Kind::planned : cause.stops ? Kind::failure : Kind::loss;
+  }
 
   [[nodiscard]] double wait_for(double rate) {
     if (rate == 0) return never;
     return -std::log1p(-static_cast<double>(random_() >> 11) * 0x1p-53) / rate;
   }
 
-  /// One of the planned or of the unplanned causes, by their rates.
-  std::size_t draw(bool planned) {
-    double left = static_cast<double>(random_() >> 11) * 0x1p-53 * (planned ? planned_rate_ : model_.failure_rate());
+  /// One of the causes of a kind, by their rates.
+  std::size_t draw(Kind kind) {
+    double left = static_cast<double>(random_() >> 11) * 0x1p-53 * rates_[kind];
     std::size_t drawn = 0;
     for (std::size_t i = 0; i < model_.causes.size(); ++i) {
-      if (model_.causes[i].planned != planned || model_.causes[i].rate == 0) continue;
+      if (kind_of(model_.causes[i]) != kind || model_.causes[i].rate == 0) continue;
       drawn = i;
       left -= model_.causes[i].rate;
       if (left < 0) break;
@@ -68,20 +88,36 @@ class SimulatedRun {
     return drawn;
   }
 
-  [[nodiscard]] double speed() const {
-    const auto broken = static_cast<std::int64_t>(repairs_.size());
-    if (broken <= model_.spares) return 1;
-    return std::max(0.0, 1 - model_.share_of_host * static_cast<double>(broken - model_.spares));
+  /// With the hosts that are missing.
+  [[nodiscard]] double elastic_speed() const {
+    return model_.speed_without(static_cast<std::int64_t>(repairs_.size()) - model_.spares);
+  }
+  /// The worst cause of which a part is broken; none: as many as there are causes.
+  [[nodiscard]] std::size_t slowest() const {
+    const auto worst = std::find_if(slowest_first_.begin(), slowest_first_.end(),
+                                    [&](std::size_t cause) { return broken_[cause] > 0; });
+    return worst == slowest_first_.end() ? broken_.size() : *worst;
+  }
+
+  void train_for(double time) {
+    double work = elastic_speed() * time;
+    shares_.fewer_chips += time - work;
+    if (const auto worst = slowest(); worst < broken_.size()) {
+      shares_.causes[worst].slower += (1 - model_.causes[worst].speed) * work;
+      work *= model_.causes[worst].speed;
+    }
+    if (durable_at_ < never) {
+      shares_.beside_writing += (1 - model_.speed_while_writing) * work;
+      work *= model_.speed_while_writing;
+    }
+    since_ += work;
   }
 
   void pass(double date) {
     const double time = date - now_;
     now_ = date;
     switch (doing_) {
-      case Doing::training:
-        since_ += speed() * time;
-        shares_.fewer_chips += (1 - speed()) * time;
-        break;
+      case Doing::training: train_for(time); break;
       case Doing::checkpoint: shares_.checkpoints += time; break;
       case Doing::recovering:
       case Doing::stopped: shares_.causes[cause_].recovery += time; break;
@@ -95,6 +131,7 @@ class SimulatedRun {
     if (doing != Doing::waiting && doing != Doing::stopped) return;
     failure_at_ += time;  // nothing fails that does not run
     planned_at_ += time;
+    loss_at_ += time;
   }
   void train() { begin(Doing::training, model_.interval.value()); }
 
@@ -120,6 +157,12 @@ class SimulatedRun {
     if (!model_.elastic) return begin(Doing::waiting, repairs_.top() - now_);
     recovery_ += model_.reshard.value();
     begin(Doing::recovering, recovery_);
+  }
+
+  void lose(std::size_t number) {
+    shares_.causes[number].losses += 1;
+    ++broken_[number];
+    parts_.emplace(now_ + model_.causes[number].repair.value(), number);
   }
 
   void stop_or_train() {
@@ -148,18 +191,15 @@ class SimulatedRun {
 
   TimeShares of_length() {
     const double scale = 1 / length_;
-    for (auto* share : {&shares_.useful, &shares_.checkpoints, &shares_.fewer_chips}) *share *= scale;
-    for (auto& cause : shares_.causes) {
-      for (auto* share : {&cause.lost_work, &cause.recovery, &cause.waiting, &cause.interruptions}) *share *= scale;
-    }
+    shares_.scale(scale);
     return shares_;
   }
 
   const RunModel& model_;
   double length_;
   std::mt19937_64 random_;
-  double planned_rate_ = 0;
-  double now_ = 0, until_ = 0, failure_at_ = never, planned_at_ = never, durable_at_ = never;
+  IndexedArray<Kind, double, 3> rates_{};
+  double now_ = 0, until_ = 0, failure_at_ = never, planned_at_ = never, loss_at_ = never, durable_at_ = never;
   Doing doing_ = Doing::training;
   std::size_t cause_ = 0;           ///< of the interruption that the run is in
   double recovery_ = 0;             ///< from it
@@ -167,6 +207,10 @@ class SimulatedRun {
   double pending_ = 0;              ///< training in a checkpoint that is still being written
   std::vector<std::size_t> stops_;  ///< planned, to be made at the next checkpoint
   std::priority_queue<double, std::vector<double>, std::greater<>> repairs_;
+  using Part = std::pair<double, std::size_t>;  ///< when it is back, of which cause
+  std::priority_queue<Part, std::vector<Part>, std::greater<>> parts_;
+  std::vector<std::int64_t> broken_;  ///< by cause, parts without which the run goes on
+  std::vector<std::size_t> slowest_first_;
   TimeShares shares_;
 };
 

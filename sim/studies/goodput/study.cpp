@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "sim/core/errors.hpp"
 #include "sim/studies/goodput/simulated_run.hpp"
@@ -10,26 +11,6 @@ namespace lockstep::goodput {
 namespace {
 
 constexpr double most_events = 2e9;
-
-void add(TimeShares& sum, const TimeShares& one) {
-  sum.useful += one.useful;
-  sum.checkpoints += one.checkpoints;
-  sum.fewer_chips += one.fewer_chips;
-  sum.causes.resize(one.causes.size());
-  for (std::size_t i = 0; i < one.causes.size(); ++i) {
-    sum.causes[i].lost_work += one.causes[i].lost_work;
-    sum.causes[i].recovery += one.causes[i].recovery;
-    sum.causes[i].waiting += one.causes[i].waiting;
-    sum.causes[i].interruptions += one.causes[i].interruptions;
-  }
-}
-
-void scale(TimeShares& shares, double by) {
-  for (auto* share : {&shares.useful, &shares.checkpoints, &shares.fewer_chips}) *share *= by;
-  for (auto& cause : shares.causes) {
-    for (auto* share : {&cause.lost_work, &cause.recovery, &cause.waiting, &cause.interruptions}) *share *= by;
-  }
-}
 
 /// A percentile of sorted values, without interpolation.
 double percentile(const std::vector<double>& sorted, double fraction) {
@@ -41,11 +22,11 @@ SimulatedRuns simulate_runs(const RunModel& model, std::int64_t runs, std::uint6
   std::vector<double> useful;
   for (std::int64_t run = 0; run < runs; ++run) {
     const auto shares = simulate_run(model, length, seed + static_cast<std::uint64_t>(run));
-    add(result.mean, shares);
+    result.mean.add(shares);
     useful.push_back(shares.useful);
   }
   const auto number = static_cast<double>(runs);
-  scale(result.mean, 1 / number);
+  result.mean.scale(1 / number);
   double squares = 0;
   for (const auto one : useful) squares += (one - result.mean.useful) * (one - result.mean.useful);
   result.half_width = 1.96 * std::sqrt(squares / (number - 1) / number);
@@ -55,9 +36,44 @@ SimulatedRuns simulate_runs(const RunModel& model, std::int64_t runs, std::uint6
   return result;
 }
 
+/// The useful share and what each chip, those of spares included, has of it.
+SpareChoice with_spares(RunModel model, const Machines& machines, std::int64_t spares) {
+  model.spares = spares;
+  const double useful = expected_shares(model).useful;
+  const auto standing_by = static_cast<double>(spares * machines.host_chips);
+  return {spares, useful,
+          useful * static_cast<double>(machines.chips) / (static_cast<double>(machines.chips) + standing_by)};
+}
+
+/// The number of spares with the most useful time of a chip. Each further spare gains less than the one before, so the
+/// first that does not pay for itself is looked for.
+SpareChoice best_spares(const RunModel& model, const Machines& machines) {
+  auto best = with_spares(model, machines, 0);
+  for (std::int64_t spares = 1; spares <= machines.hosts; ++spares) {
+    const auto next = with_spares(model, machines, spares);
+    if (next.of_a_chip <= best.of_a_chip && static_cast<double>(spares) > model.hosts_in_repair()) break;
+    if (next.of_a_chip > best.of_a_chip) best = next;
+  }
+  return best;
+}
+
+SpareStudy study_spares(RunModel model, const Machines& machines) {
+  auto elastic = model;
+  model.elastic = false;
+  elastic.elastic = true;
+  SpareStudy study{best_spares(model, machines), best_spares(elastic, machines), {}};
+  std::set<std::int64_t> numbers{0, model.spares};
+  for (const auto best : {study.best_waiting.spares, study.best_elastic.spares})
+    numbers.insert({best / 2, std::max<std::int64_t>(0, best - 1), best, best + 1, 2 * best});
+  for (const auto spares : numbers)
+    study.rows.push_back({with_spares(model, machines, spares), with_spares(elastic, machines, spares)});
+  return study;
+}
+
 }  // namespace
 
-GoodputStudy study_goodput(RunModel model, std::int64_t runs, std::uint64_t seed, Seconds length) {
+GoodputStudy study_goodput(RunModel model, std::int64_t runs, std::uint64_t seed, Seconds length,
+                           const Machines& machines) {
   if (expected_events(model, length) * static_cast<double>(runs) > most_events) {
     throw ConfigError({{{"--runs", 0, 0},
                         "",
@@ -73,6 +89,7 @@ GoodputStudy study_goodput(RunModel model, std::int64_t runs, std::uint64_t seed
     const auto interval = factor * model.interval;
     if (interval >= model.least_interval()) study.around.push_back({interval, expected_shares(model, interval).useful});
   }
+  if (machines.hosts > 0 && model.hosts_in_repair() > 0) study.spares = study_spares(model, machines);
   study.simulated = simulate_runs(model, runs, seed, length);
   study.model = std::move(model);
   return study;

@@ -2,6 +2,8 @@
 /// Goodput of a scenario: the expected shares of its time, many simulated runs beside them, and intervals between
 /// checkpoints compared.
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/studies/goodput/renewal.hpp"
@@ -23,16 +25,40 @@ struct IntervalChoice {
   double useful;
 };
 
+/// What a run stands on.
+struct Machines {
+  std::int64_t chips = 0, hosts = 0, host_chips = 1;
+};
+
+struct SpareChoice {
+  std::int64_t spares = 0;
+  double useful = 0;
+  double of_a_chip = 0;  ///< useful time of the run's chips over the time of all chips, those of spares included
+};
+
+/// Numbers of spare hosts, for a run that waits for a repair where no spare is left, and for one that goes on with
+/// fewer chips.
+struct SpareStudy {
+  SpareChoice best_waiting, best_elastic;  ///< most useful time of a chip
+  struct Row {
+    SpareChoice waiting, elastic;
+  };
+  std::vector<Row> rows;  ///< none, numbers about the best ones, the scenario's own
+};
+
 struct GoodputStudy {
   RunModel model;
   TimeShares expected;
   IntervalChoice best;                 ///< largest useful share
   Seconds first_order{0};              ///< sqrt(2 C M)
   std::vector<IntervalChoice> around;  ///< a quarter of the model's interval to four times, as far as possible
+  std::optional<SpareStudy> spares;    ///< none: no spare helps
   SimulatedRuns simulated;
+  std::vector<std::string> notes;  ///< on the states of the machine (run_facts.hpp)
 };
 
 /// Throws ConfigError, placed at `--runs`, for more than about a minute of events. At least two runs.
-[[nodiscard]] GoodputStudy study_goodput(RunModel model, std::int64_t runs, std::uint64_t seed, Seconds length);
+[[nodiscard]] GoodputStudy study_goodput(RunModel model, std::int64_t runs, std::uint64_t seed, Seconds length,
+                                         const Machines& machines = {});
 
 }  // namespace lockstep::goodput

@@ -37,7 +37,7 @@ class Search {
   SearchResult run() {
     // In whatever time: no answer is worse than the file's own plan.
     if (const auto own = plant()) find_good_plan(*own, space_.plans_of_file());
-    while (fastest_.size() < options_.top && !done() && !out_of_time()) {
+    while (fastest_.size() < options_.top && !done() && !settled() && !out_of_time()) {
       if (looks_for_good_plans()) {
         const auto root = queue_.top();
         queue_.pop();
@@ -54,7 +54,7 @@ class Search {
         time_some();
       }
     }
-    stopped_ = fastest_.size() < options_.top && !done();
+    stopped_ = fastest_.size() < options_.top && !done() && !settled();
     if (stopped_) confirm_fastest();
     while (is_interrupted() && fastest_.empty() && !open_.empty()) find_another();
     return result();
@@ -65,11 +65,13 @@ class Search {
 
   [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
   [[nodiscard]] bool done() const { return queue_.empty(); }
+  /// Whether no plan in the queue is below the time of interest.
+  [[nodiscard]] bool settled() const { return !queue_.empty() && queue_.top().bound_s > worth_until_s_; }
   [[nodiscard]] bool is_interrupted() const { return options_.interrupted && options_.interrupted(); }
   [[nodiscard]] bool out_of_time() const { return seconds() >= options_.limit_s || is_interrupted(); }
 
   /// Branches with a bound above this, the time of the last plan shown, are not looked at.
-  [[nodiscard]] double threshold() const { return fastest_.size() < options_.top ? nothing_yet : last_s_; }
+  [[nodiscard]] double threshold() const { return fastest_.size() < options_.top ? worth_until_s_ : last_s_; }
 
   /// With a limit, the set of plans with the sizes of the file, if there is one, is not in the queue but returned.
   std::optional<PlanBranch> plant() {
@@ -285,8 +287,10 @@ class Search {
   /// plans timed so far fit, or, before enough plans are timed, a little above the next bound.
   [[nodiscard]] double likely_below(double next_bound_s) const {
     const auto missing = options_.top - fastest_.size();
-    return unconfirmed_.size() < missing ? 1.001 * next_bound_s
-                                         : *std::next(unconfirmed_.begin(), static_cast<std::ptrdiff_t>(missing) - 1);
+    const double likely = unconfirmed_.size() < missing
+                              ? 1.001 * next_bound_s
+                              : *std::next(unconfirmed_.begin(), static_cast<std::ptrdiff_t>(missing) - 1);
+    return std::min(likely, worth_until_s_);
   }
 
   void confirm(const PlanBranch& branch, double bound_s) {
@@ -295,6 +299,7 @@ class Search {
     last_s_ = branch.bound_s;
     if (fits(plan.figures)) {
       fastest_.insert(plan);
+      if (options_.worth_until) worth_until_s_ = options_.worth_until(plan);
     } else {
       ++did_not_fit_;
     }
@@ -329,6 +334,7 @@ class Search {
     for (const auto& [choice, bound_s] : timed_) proof.simulated += bound_s <= threshold() ? 1 : 0;
     proof.did_not_fit = did_not_fit_;
     result.stopped = stopped_;
+    result.all_of_interest = !stopped_ && (done() || settled());
     for (const auto& branch : open_) {
       if (branch.bound_s > threshold()) continue;
       proof.lowest_open_s = proof.open == 0 ? branch.bound_s : std::min(proof.lowest_open_s, branch.bound_s);
@@ -357,6 +363,7 @@ class Search {
   double bounds_s_ = 0, good_plans_s_ = 0;     ///< time spent on either
   std::map<PlanChoice, PlanFigures> figures_;  ///< of plans simulated as they are shown
   double incumbent_s_ = nothing_yet;           ///< of the best plan that is known to fit, before its turn
+  double worth_until_s_ = nothing_yet;         ///< SearchOptions::worth_until
   bool stopped_ = false;
   std::vector<PlanBranch> open_;  ///< of a search that was stopped
 };

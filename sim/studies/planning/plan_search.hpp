@@ -38,7 +38,8 @@ struct SearchResult {
   SearchProof proof;
   std::int64_t bounds = 0;  ///< lower bounds computed
   double wall_s = 0, bounds_s = 0;
-  bool stopped = false;  ///< by SearchOptions::limit_s or interrupted
+  bool stopped = false;          ///< by SearchOptions::limit_s or interrupted
+  bool all_of_interest = false;  ///< no plan beside `best` is below the time of SearchOptions::worth_until
   /// By how much a plan that was not looked at may be faster than the best, as a share of the best; 0: proven.
   [[nodiscard]] double gap() const;
 };
@@ -54,6 +55,9 @@ struct SearchOptions {
   /// Asked again and again, may be empty; true ends the search as limit_s does, but not before one plan that fits is
   /// known, if there is one.
   std::function<bool()> interrupted;
+  /// Asked about every plan that is found, in the order of their steps, for the step above which no plan matters: the
+  /// search ends there, and `top` is the most that it finds. Empty: the fastest `top` plans are what matters.
+  std::function<double(const RankedPlan&)> worth_until;
 };
 
 [[nodiscard]] SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, spdlog::logger& log);

@@ -85,6 +85,68 @@ TEST(RunModel, AnElasticRunLosesWholeReplicas) {
   EXPECT_EQ(goodput::run_model(scenario, {0, 16, Seconds(1)}).share_of_host, 0.5);
 }
 
+// 16 NICs on one leaf: 16 cables of tier 1 with 32 optics; there is no tier 2, which only a class that asks for it
+// minds.
+TEST(RunModel, PartsOfNetworksAreCountedByTier) {
+  const auto model = run_model(
+      scenario_with(basics +
+                    "  failures:\n    leaf: {of: switch, tier: 1, mtbf: 100 h}\n    cable: {of: link, tier: 1, "
+                    "mtbf: 100 h}\n    optic: {of: optic, mtbf: 100 h}\n"),
+      facts);
+  EXPECT_EQ(model.causes[0].count, 8);
+  EXPECT_EQ(model.causes[1].count, 16);
+  EXPECT_EQ(model.causes[2].count, 64);
+}
+
+// The catalog's table holds for the parts that there are; one row's rate can be taken alone.
+TEST(RunModel, PublishedRatesAreThoseOfTheCatalog) {
+  const auto table = run_model(scenario_with(basics + "  failures: published\n"), facts);
+  ASSERT_EQ(table.causes.size(), scenario::published_failures().size());
+  const auto alone = run_model(scenario_with(basics + "  failures: {gpu: {of: chip, mtbf: published}}\n"), facts);
+  EXPECT_EQ(alone.causes[0].rate, table.causes[0].rate);
+  EXPECT_EQ(table.causes[0].count, 16);
+  const auto node = run_model(scenario_with(basics + "  failures: published\n", "{node: dgx-h100, nodes: 1}"), facts);
+  EXPECT_EQ(node.causes.size(), 2U) << "a node alone has neither switches nor cables";
+}
+
+// 1 TB from two hosts at 5 GB/s each is 100 s; the storage at 20 GB/s would take 50 s. Over NICs: 2 x 8 x 50 GB/s.
+TEST(RunModel, ACheckpointIsAsSlowAsItsHosts) {
+  const std::string failures = "  restart: 0 s\n  failures: {bug: {of: job, mtbf: 50 h}}\n";
+  const auto by_host = run_model(
+      scenario_with(failures + "  checkpoint: {size: 1 TB, host_bandwidth: 5 GB/s, write_bandwidth: 20 GB/s}\n"),
+      facts);
+  EXPECT_EQ(by_host.write, Seconds(100));
+  const auto by_storage = run_model(
+      scenario_with(failures + "  checkpoint: {size: 1 TB, host_bandwidth: 50 GB/s, write_bandwidth: 20 GB/s}\n"),
+      facts);
+  EXPECT_EQ(by_storage.write, Seconds(50));
+  const auto over_nics = run_model(scenario_with(failures + "  checkpoint: {size: 1 TB, over: nics}\n"), facts);
+  EXPECT_EQ(over_nics.write, Seconds(1.25));
+  // The host that holds two thirds of it needs two thirds of the time of all of it.
+  goodput::RunFacts uneven = facts;
+  uneven.share_of_writer = 2.0 / 3;
+  EXPECT_NEAR(
+      run_model(scenario_with(failures + "  checkpoint: {size: 1 TB, host_bandwidth: 5 GB/s}\n"), uneven).write.value(),
+      1e12 * 2 / 3 / 5e9, 1e-6);
+}
+
+// Parts whose loss comes to the same are one cause; those without which the job cannot go on stop it.
+TEST(RunModel, AClassThatDoesNotStopTheJobIsSplitByItsParts) {
+  auto simulated = facts;
+  simulated.broken = {{{"a", 4, 0.9}, {"b", 8, 0.9}, {"c", 4, 0.0}}};
+  const auto model = run_model(
+      scenario_with(basics +
+                    "  failures:\n    cable: {of: link, count: 16, mtbf: 1600 h, repair: 2 h, stops: false}\n"),
+      simulated);
+  ASSERT_EQ(model.causes.size(), 2U);
+  EXPECT_EQ(model.causes[0].speed, 0.9);
+  EXPECT_FALSE(model.causes[0].stops);
+  EXPECT_DOUBLE_EQ(model.causes[0].rate, 0.75 / 360e3);
+  EXPECT_TRUE(model.causes[1].stops);
+  EXPECT_DOUBLE_EQ(model.causes[1].rate, 0.25 / 360e3);
+  EXPECT_EQ(model.causes[1].repair, Seconds(7200));
+}
+
 std::string problem_of(const std::string& more, const std::string& cluster, goodput::RunFacts of) {
   try {
     (void)run_model(scenario_with(more, cluster), of);
@@ -100,6 +162,12 @@ TEST(RunModel, RefusesWhatCannotBe) {
   EXPECT_EQ(problem_of(basics + "  failures:\n    cable: {of: link, mtbf: 1 h}\n", "{node: dgx-h100, nodes: 1}", facts),
             "test.yaml:10:12: reliability.failures.cable: the cluster has no link; expected count: how many there are, "
             "or another component");
+  EXPECT_EQ(problem_of(basics + "  failures: {gpu: {of: chip, mtbf: 8 s}}\n", two, facts),
+            "test.yaml:9:19: reliability.failures.gpu: happens every 500.00 ms, more than once in a step of 1.00 s; "
+            "expected a longer time between failures of one of the 16");
+  EXPECT_EQ(problem_of(basics + "  failures:\n    core: {of: switch, tier: 3, mtbf: 1 h}\n", two, facts),
+            "test.yaml:10:11: reliability.failures.core: the cluster has no switch of tier 3; expected count: how many "
+            "there are, or another component");
   EXPECT_EQ(problem_of("  restart: 1 s\n  checkpoint: {write_bandwidth: 1 GB/s}\n" + bug, two, facts),
             "test.yaml:7:15: reliability.checkpoint: has no size, and without a model there are no weights to derive "
             "it from; expected size: such as 5 TB");

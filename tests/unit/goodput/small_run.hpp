@@ -25,6 +25,14 @@ inline goodput::Cause planned(double rate, double recovery) {
   return result;
 }
 
+/// Of which parts stay broken for a while, without which the run goes on.
+inline goodput::Cause goes_on(double rate, double speed, double repair) {
+  auto result = cause(rate, 0, repair);
+  result.stops = false;
+  result.speed = speed;
+  return result;
+}
+
 inline goodput::RunModel run_of(std::vector<goodput::Cause> causes, double interval, double stall,
                                 double until_durable = 0) {
   goodput::RunModel model;
@@ -37,7 +45,8 @@ inline goodput::RunModel run_of(std::vector<goodput::Cause> causes, double inter
 
 inline double sum(const goodput::TimeShares& shares) {
   const auto all = shares.all_causes();
-  return shares.useful + shares.checkpoints + shares.fewer_chips + all.lost_work + all.recovery + all.waiting;
+  return shares.useful + shares.checkpoints + shares.fewer_chips + shares.beside_writing + all.lost_work +
+         all.recovery + all.waiting + all.slower;
 }
 
 }  // namespace lockstep::test

@@ -176,6 +176,8 @@ const std::map<std::string, std::string>& values_of_keys() {
       {"reliability.checkpoint.size", "5 TB"},
       {"reliability.checkpoint.write_bandwidth", "2 TB/s"},
       {"reliability.checkpoint.read_bandwidth", "7 TB/s"},
+      {"reliability.checkpoint.host_bandwidth", "25 GB/s"},
+      {"reliability.checkpoint.over", "nics"},
       {"reliability.checkpoint.mode", "asynchronous"},
       {"reliability.checkpoint.stall", "5 s"},
   };

@@ -28,6 +28,19 @@ TEST(ComponentCounts, CablesThatPacketsAreSprayedOverAreSeveral) {
   }
 }
 
+// The leaves of that tree are of tier 1, its spines of tier 2; each of the 16 cables of a kind leads down from one.
+TEST(ComponentCounts, OfTiers) {
+  for (const auto routing : {topologies::FabricRouting::spray, topologies::FabricRouting::ecmp}) {
+    const auto counts = count_components(test::nodes(8, test::fabric(topologies::FatTree{}, 8, {}, routing)));
+    EXPECT_EQ(counts.switches_of_tier, (std::vector<std::int64_t>{4, 4}));
+    EXPECT_EQ(counts.links_of_tier, (std::vector<std::int64_t>{16, 16}));
+  }
+  // A torus has no tiers; its hosts have one switch.
+  const auto pods = count_components(test::pods(2, test::fabric(topologies::Crossbar{}), {4, 3}));
+  EXPECT_EQ(pods.switches_of_tier, (std::vector<std::int64_t>{1}));
+  EXPECT_EQ(pods.links_of_tier, (std::vector<std::int64_t>{pods.hosts}));
+}
+
 // A node alone has neither NICs nor a network.
 TEST(ComponentCounts, OfOneNode) {
   expect_counts(test::nodes(1, test::fabric(topologies::Crossbar{})), {4, 1, 0, 0, 0});

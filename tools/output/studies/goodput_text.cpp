@@ -33,19 +33,21 @@ std::string checkpoint_text(const goodput::GoodputStudy& study) {
   return text + "\n";
 }
 
+std::string count_text(const goodput::Cause& cause) {
+  const auto kind = std::string(scenario::component_names[cause.of]);
+  return cause.of == scenario::Component::job ? kind : with_separators(static_cast<double>(cause.count)) + " x " + kind;
+}
+
 std::string causes_text(const goodput::GoodputStudy& study) {
   const auto& model = study.model;
   Table table({"interruption", "of", "MTBF of one", "a day", "lost work", "recovery", "waiting", "all"});
   for (std::size_t i = 0; i < model.causes.size(); ++i) {
     const auto& cause = model.causes[i];
     const auto& share = study.expected.causes[i];
-    const auto kind = std::string(scenario::component_names[cause.of]);
-    table.add(
-        {cause.name,
-         cause.of == scenario::Component::job ? kind : with_separators(static_cast<double>(cause.count)) + " x " + kind,
-         long_time(cause.mtbf()), fixed(share.interruptions * day, 2), two_digits(share.lost_work),
-         two_digits(share.recovery), two_digits(share.waiting),
-         two_digits(share.lost_work + share.recovery + share.waiting)});
+    if (!cause.stops) continue;
+    table.add({cause.name, count_text(cause), long_time(cause.mtbf()), fixed(share.interruptions * day, 2),
+               two_digits(share.lost_work), two_digits(share.recovery), two_digits(share.waiting),
+               two_digits(share.lost_work + share.recovery + share.waiting)});
   }
   const auto all = study.expected.all_causes();
   table.add({"all", "", "", fixed(all.interruptions * day, 2), two_digits(all.lost_work), two_digits(all.recovery),
@@ -53,10 +55,77 @@ std::string causes_text(const goodput::GoodputStudy& study) {
   return table.to_string();
 }
 
+/// Parts that are broken for a while and do not stop the run.
+std::string broken_parts_text(const goodput::GoodputStudy& study) {
+  const auto& model = study.model;
+  Table table({"goes on without", "of", "MTBF of one", "a day", "broken", "step", "slower"});
+  bool any = false;
+  for (std::size_t i = 0; i < model.causes.size(); ++i) {
+    const auto& cause = model.causes[i];
+    const auto& share = study.expected.causes[i];
+    if (cause.stops) continue;
+    any = true;
+    table.add({cause.name, count_text(cause), long_time(cause.mtbf()), fixed(share.losses * day, 2),
+               fixed(cause.rate * cause.repair.value(), 2), signed_percent(1 / cause.speed - 1),
+               two_digits(share.slower)});
+  }
+  return any ? table.to_string() +
+                   "broken: parts on average; step: simulated without one; slower: share of the time\n\n"
+             : "";
+}
+
+/// Of hosts that are missing, and beside a checkpoint.
+std::string speeds_text(const goodput::RunModel& model) {
+  std::string text;
+  if (model.elastic && !model.speeds.empty()) {
+    for (std::size_t i = 0; i < model.speeds.size(); ++i)
+      text += (i == 0 ? "" : ", ") + std::to_string(i + 1) + ": " + two_digits(model.speeds[i]);
+    text = "speed with so many hosts missing, simulated: " + text + "\n";
+  }
+  if (model.speed_while_writing < 1)
+    text +=
+        "speed while a checkpoint is written over the NICs, at least: " + two_digits(model.speed_while_writing) + "\n";
+  return text;
+}
+
+std::string spares_text(const goodput::GoodputStudy& study) {
+  if (!study.spares) return "";
+  Table table({"spare hosts", "waits: useful", "of a chip", "elastic: useful", "of a chip"});
+  for (const auto& row : study.spares->rows) {
+    table.add({std::to_string(row.waiting.spares), two_digits(row.waiting.useful), two_digits(row.waiting.of_a_chip),
+               two_digits(row.elastic.useful), two_digits(row.elastic.of_a_chip)});
+  }
+  const auto best = [](const goodput::SpareChoice& choice) {
+    return std::to_string(choice.spares) + " (" + two_digits(choice.of_a_chip) + ")";
+  };
+  return "\n" + table.to_string() + "most useful time of a chip, spares included: " + best(study.spares->best_waiting) +
+         " where the run waits for repairs, " + best(study.spares->best_elastic) + " where it is elastic\n";
+}
+
 nlohmann::ordered_json shares_json(const goodput::TimeShares& shares) {
   const auto all = shares.all_causes();
-  return {{"useful", shares.useful},  {"checkpoints", shares.checkpoints}, {"lost_work", all.lost_work},
-          {"recovery", all.recovery}, {"waiting_for_repair", all.waiting}, {"fewer_chips", shares.fewer_chips}};
+  return {{"useful", shares.useful},           {"checkpoints", shares.checkpoints},
+          {"lost_work", all.lost_work},        {"recovery", all.recovery},
+          {"waiting_for_repair", all.waiting}, {"fewer_chips", shares.fewer_chips},
+          {"broken_parts", all.slower},        {"beside_checkpoints", shares.beside_writing}};
+}
+
+nlohmann::ordered_json spares_json(const goodput::GoodputStudy& study) {
+  using Json = nlohmann::ordered_json;
+  if (!study.spares) return {};
+  const auto choice = [](const goodput::SpareChoice& one) {
+    return Json{{"hosts", one.spares}, {"goodput", one.useful}, {"goodput_of_a_chip", one.of_a_chip}};
+  };
+  Json json{{"best_waiting", choice(study.spares->best_waiting)},
+            {"best_elastic", choice(study.spares->best_elastic)},
+            {"waiting", Json::array()},
+            {"elastic", Json::array()},
+            {"speeds_with_hosts_missing", study.model.speeds}};
+  for (const auto& row : study.spares->rows) {
+    json["waiting"].push_back(choice(row.waiting));
+    json["elastic"].push_back(choice(row.elastic));
+  }
+  return json;
 }
 
 /// JSON has no infinity: a time between failures that never happen is null.
@@ -100,7 +169,12 @@ std::string goodput_text(const scenario::Scenario& scenario, const goodput::Good
   row("detection, restart, reading", all.recovery, seen.recovery);
   row("waiting for repair", all.waiting, seen.waiting);
   if (study.model.elastic) row("fewer chips", expected.fewer_chips, simulated.mean.fewer_chips);
-  text += losses.to_string() + "\n" + causes_text(study) + "\n" + checkpoint_text(study);
+  if (all.losses > 0) row("slower beside broken parts", all.slower, seen.slower);
+  if (study.model.speed_while_writing < 1)
+    row("slower beside checkpoints", expected.beside_writing, simulated.mean.beside_writing);
+  text += losses.to_string() + "\n" + causes_text(study) + "\n" + broken_parts_text(study) + checkpoint_text(study) +
+          speeds_text(study.model) + spares_text(study);
+  for (const auto& note : study.notes) text += note + "\n";
 
   if (aim.tokens_per_s <= 0) return text;
   text += "\n" + with_separators(std::round(aim.tokens_per_s)) +
@@ -141,6 +215,7 @@ std::string goodput_json(const scenario::Scenario& scenario, const goodput::Good
                {"checkpoint",
                 {{"size_bytes", model.checkpoint.value()},
                  {"stall_s", model.stall.value()},
+                 {"speed_while_writing", model.speed_while_writing},
                  {"until_durable_s", model.until_durable.value()},
                  {"read_s", model.read.value()},
                  {"interval_s", model.interval.value()},
@@ -162,11 +237,16 @@ std::string goodput_json(const scenario::Scenario& scenario, const goodput::Good
                                      {"count", cause.count},
                                      {"mtbf_s", cause.mtbf().value()},
                                      {"planned", cause.planned},
-                                     {"per_day", share.interruptions * day},
+                                     {"stops", cause.stops},
+                                     {"speed", cause.stops ? Json() : Json(cause.speed)},
+                                     {"per_day", (cause.stops ? share.interruptions : share.losses) * day},
                                      {"lost_work", share.lost_work},
                                      {"recovery", share.recovery},
-                                     {"waiting_for_repair", share.waiting}});
+                                     {"waiting_for_repair", share.waiting},
+                                     {"slower", share.slower}});
   }
+  json["spares"] = spares_json(study);
+  json["notes"] = study.notes;
   if (aim.tokens) {
     const double useful = study.expected.useful;
     json["training"] = {

@@ -206,11 +206,15 @@ std::string proof_line(const planning::SearchResult& result) {
          gap_text(result);
 }
 
-std::string plan_text(const planning::PlanSpace& space, const planning::SearchResult& result) {
+std::string plan_head(const planning::PlanSpace& space) {
   const auto& base = space.base();
-  std::string text = base.name + ": " + model_text(base) + " on " + chips_text(base) + " (" + space.cluster().name() +
-                     "), " + with_separators(static_cast<double>(base.batch.sequences * base.batch.sequence_length)) +
-                     " tokens a step, " + std::string(name(base.time_model)) + " rates\n" + note_lines(base) + "\n";
+  return base.name + ": " + model_text(base) + " on " + chips_text(base) + " (" + space.cluster().name() + "), " +
+         with_separators(static_cast<double>(base.batch.sequences * base.batch.sequence_length)) + " tokens a step, " +
+         std::string(name(base.time_model)) + " rates\n" + note_lines(base) + "\n";
+}
+
+std::string plan_text(const planning::PlanSpace& space, const planning::SearchResult& result) {
+  std::string text = plan_head(space);
   if (result.best.empty()) {
     text += (result.proof.open > 0 ? "no plan found so far fits " : "no plan fits ") + format(space.memory()) +
             " of memory\n\n";
@@ -275,7 +279,7 @@ std::string beside_the_files_own(const planning::PlanSpace& space, const plannin
 }
 
 std::string plan_json(const planning::PlanSpace& space, const planning::SearchResult& result, WallTimes times,
-                      std::span<const planning::MemoryPoint> front) {
+                      std::span<const planning::MemoryPoint> front, const Json& objective) {
   Json json{{"scenario", space.base().name},
             {"chips", space.base().chips()},
             {"notes", notes_of(space.base())},
@@ -283,6 +287,7 @@ std::string plan_json(const planning::PlanSpace& space, const planning::SearchRe
   for (const auto& plan : result.best) json["best"].push_back(best_json(space, plan, result.best.front().figures));
   const auto& proof = result.proof;
   json["proof"] = proof_json(result);
+  if (!objective.is_null()) json["objective"] = objective;
   const bool shown = times == WallTimes::shown;
   json["plans_per_s"] = shown ? Json(static_cast<double>(proof.space) / result.wall_s) : Json();
   json["simulated_per_s"] = shown ? Json(static_cast<double>(proof.simulated) / result.wall_s) : Json();

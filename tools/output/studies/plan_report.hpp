@@ -33,12 +33,15 @@ class PlanRows {
 [[nodiscard]] std::string band_of_best(const planning::PlanSpace& space, const planning::SearchResult& result);
 /// "of 24 plans, 8 have a lower bound above the last one shown, ...; gap 0", and where it was stopped.
 [[nodiscard]] std::string proof_line(const planning::SearchResult& result);
+/// What was searched: scenario, model, machine, tokens; and its notes.
+[[nodiscard]] std::string plan_head(const planning::PlanSpace& space);
 [[nodiscard]] std::string plan_text(const planning::PlanSpace& space, const planning::SearchResult& result);
 /// A line on the plan in the scenario's file, beside the best; empty without either.
 [[nodiscard]] std::string beside_the_files_own(const planning::PlanSpace& space, const planning::SearchResult& result,
                                                const std::optional<planning::PlanFigures>& own);
 /// `front`: best plans under less memory, if they were searched.
 [[nodiscard]] std::string plan_json(const planning::PlanSpace& space, const planning::SearchResult& result,
-                                    WallTimes times, std::span<const planning::MemoryPoint> front = {});
+                                    WallTimes times, std::span<const planning::MemoryPoint> front = {},
+                                    const nlohmann::ordered_json& objective = {});
 
 }  // namespace lockstep::output

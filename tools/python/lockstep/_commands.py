@@ -76,14 +76,22 @@ def plan(
     sequence_length: int | str | None = None,
     limit_s: float | None = None,
     top: int | None = None,
+    draws: int | None = None,
+    objective: str | None = None,
+    for_run: bool = False,
 ) -> PlanResult:
     """Searches for the fastest way to split the model over the chips, and proves that there is none faster.
 
     `limit_s` ends the search after so many seconds with its best plans; so does an interrupt. `top`: how many plans.
+    `draws`: choose by so many draws of what varies, by their `objective` "median", "p95" or "regret"; `for_run`: by the
+    useful time of the run that `reliability` describes.
     Pass the result, or one of its `plans`, to `run` or `compare`. Raises ScenarioError.
     """
     given = scenario_of(scenario, set, cluster, batch_tokens, sequence_length)
     options = [*(["--limit", str(limit_s)] if limit_s is not None else []), *(["--top", str(top)] if top else [])]
+    options += ["--draws", str(draws)] if draws is not None else []
+    options += ["--objective", objective] if objective is not None else []
+    options += ["--for-run"] if for_run else []
     with written([given]) as files:
         values = json_output(["plan", *files.arguments[0], *set_options(given), *options], files.names)
     return PlanResult(values, given)
