@@ -68,7 +68,7 @@ class OuterSteps {
     describe(outer, program, found);
     if (found.full_size == Bytes(0)) return;
     const auto delay = updates_.delay;
-    const auto alone_steps = std::ceil(std::min(found.alone / inner_step_, 1e9));
+    const auto alone_steps = inner_step_ > Seconds(0) ? std::ceil(std::min(found.alone / inner_step_, 1e9)) : 1;
     auto steps = std::min(delay, std::max<std::int64_t>(1, static_cast<std::int64_t>(alone_steps)));
     auto window = run(outer, program, steps);
     while (steps < delay && window.reduction_end > window.steps_end) {
