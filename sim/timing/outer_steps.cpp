@@ -68,7 +68,7 @@ class OuterSteps {
     describe(outer, program, found);
     if (found.full_size == Bytes(0)) return;
     const auto delay = updates_.delay;
-    const auto alone_steps = std::ceil(std::min(found.alone / inner_step_, 1e9));
+    const auto alone_steps = inner_step_ > Seconds(0) ? std::ceil(std::min(found.alone / inner_step_, 1e9)) : 1;
     auto steps = std::min(delay, std::max<std::int64_t>(1, static_cast<std::int64_t>(alone_steps)));
     auto window = run(outer, program, steps);
     while (steps < delay && window.reduction_end > window.steps_end) {
@@ -121,7 +121,10 @@ class OuterSteps {
       beside = steps_beside(inner(), static_cast<std::int32_t>(steps), inner_step_, program, outer.first_after);
     }
     auto folded = timing_.fold ? program::fold(std::move(beside.program)) : unfolded(std::move(beside.program));
-    refuse_if_too_long(static_cast<double>(folded.program.ops.size()) * folded.ranks.count(), steps);
+    const auto operations = std::ssize(folded.program.ops) * folded.ranks.count();
+    if (steps > 0 && timing_.most_operations > 0 && operations > timing_.most_operations)
+      throw TooManyOperations(folded.ranks.count(), held_);
+    refuse_if_too_long(static_cast<double>(operations), steps);
     auto options = timing_.engine;
     if (options.kind != engine::EngineKind::reference) options.kind = engine::EngineKind::max_min;
     options.record_phases = false;
@@ -144,7 +147,9 @@ class OuterSteps {
     if (!inner_) {
       const auto& pipeline = prepared_.pipeline;
       check_step_size(scenario_, prepared_, pipeline.order.shape.microbatches);
-      inner_ = lower_with_perturbations(scenario_, prepared_, build_step(layers_, pipeline.kinds, pipeline, options_));
+      const auto step = build_step(layers_, pipeline.kinds, pipeline, options_);
+      for (const auto& stage : step.held) held_ = std::max(held_, stage.weights + stage.optimizer);
+      inner_ = lower_with_perturbations(scenario_, prepared_, step);
     }
     return *inner_;
   }
@@ -168,6 +173,7 @@ class OuterSteps {
   Seconds inner_step_;
   spdlog::logger& log_;
   std::optional<program::Program> inner_;
+  Bytes held_{0};  ///< weights and optimizer of a rank, the most of all stages; of the inner step
 };
 
 }  // namespace

@@ -81,7 +81,7 @@ TEST_F(Rl, RefusesWhatIsWrong) {
       "of its own\n");
   EXPECT_EQ(
       complaint("chips_of_replica: 4", "chips_of_replica: 3"),
-      "wrong.yaml:1:1: generation.chips_of_replica: 3 chips of a replica do not divide the 16 of the pool; expected a "
+      "wrong.yaml:4:32: generation.chips_of_replica: 3 chips of a replica do not divide the 16 of the pool; expected a "
       "divisor of 16\n");
   const auto one_pool = run({"rl", "loop.yaml", "--nodes", "4"});
   EXPECT_EQ(one_pool.exit_code, 2);

@@ -26,6 +26,9 @@ TEST_P(Written, IsTheLastLine) {
         "search: {tensor: [1, 2], pipeline: [1, 2], zero: [1, 3], recompute: none, microbatches: [2, 4]}\n"
         "reliability: {failures: {gpu: {of: chip, mtbf: 50000 h}}, restart: 5 min, checkpoint: {write_bandwidth: 1 "
         "TB/s}}\n");
+  write("loop.yaml",
+        "format: 1\npolicy: node.yaml\nrollouts: {prompts: 8, response_tokens: {mean: 50, most: 50}}\n"
+        "generation: {tokens_per_s: 1000}\n");
   write("points.yaml", "scenario: node.yaml\nsweep: {grid: {batch.sequences: [32, 64]}}\n");
   auto text = good(words);
   ASSERT_TRUE(text.ends_with("\n"));

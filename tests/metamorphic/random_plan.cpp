@@ -139,6 +139,18 @@ void add_perturbations(Draft& draft, Random& random) {
                  "[{jitter: 0.02, seed: 1, distribution: exponential}, {random_links: 2, seed: 2, bandwidth: 0.25}]"}));
 }
 
+/// Replicas along the data axis take their steps apart.
+void add_local_updates(Draft& draft, const Sizes& sizes, Random& random) {
+  if (sizes.data == 1 || !random.percent(25)) return;
+  const auto fragments = random.one_of<std::int64_t>({1, 1, 2, 3}), between = random.one_of<std::int64_t>({1, 2, 5});
+  draft.set("parallel.zero", 0);
+  draft.set("training.local_updates.inner_steps", fragments * between + random.below(2));
+  draft.set("training.local_updates.fragments", fragments);
+  draft.set("training.local_updates.delay", random.below(between + 1));
+  if (random.percent(20)) draft.set("training.local_updates.fragment_layers", "sequential");
+  draft.set("training.local_updates.precision", random.one_of<std::string>({"fp32", "bf16", "8-bit", "4-bit"}));
+}
+
 }  // namespace
 
 void add_random_plan(Draft& draft, const RandomCluster& cluster, const RandomModel& model, Random& random) {
@@ -156,6 +168,7 @@ void add_random_plan(Draft& draft, const RandomCluster& cluster, const RandomMod
     draft.set("routing", random.one_of<std::string>({"{variation: 0.3, seed: 2}", "{capacity_factor: 1.25}",
                                                      "{capacity_factor: 1, slots: by mask}", "{dispatch: 8-bit}"}));
   add_perturbations(draft, random);
+  if (!model.replayed && !own_axes) add_local_updates(draft, sizes, random);
 }
 
 Draft random_draft(Random& random) {

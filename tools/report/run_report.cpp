@@ -23,7 +23,8 @@ using Json = ReportData::Json;
 Json headline(const scenario::Scenario& scenario, const Simulation& simulation) {
   const auto& metrics = simulation.metrics;
   const double chips = static_cast<double>(metrics.chips);
-  std::vector<Figure> figures = {{"step time", metrics.step_time.value(), "s", "", ""}};
+  std::vector<Figure> figures = {
+      {metrics.local_updates ? "mean step time" : "step time", metrics.step_time.value(), "s", "", ""}};
   if (!scenario.replay) {
     figures.push_back({"MFU", metrics.mfu(), "share", "HFU " + output::percent(metrics.hfu()), ""});
     figures.push_back({"model FLOP/s a chip", metrics.model_flops.value() / metrics.step_time.value() / chips, "FLOP/s",
@@ -76,21 +77,22 @@ Json outer_reductions(const scenario::Scenario& scenario, const metrics::LocalUp
     rows.push_back({output::fragments_text(one), one.full_size.value(), one.sent_by_chip, one.reduction.value(),
                     one.alone.value(), one.exposed.value(), one.slower.value(), one.optimizer.value(),
                     found.rate_of_site(one).value()});
-  return table_panel("Reductions between sites",
-                     output::local_updates_heading(*scenario.step.local_updates, found) +
-                         ". The timeline is that of an "
-                         "inner step; " +
-                         output::local_updates_share(found) + "; " + output::traffic_between_sites(found) + ".",
-                     {{"fragment", ""},
-                      {"bytes (full)", "B"},
-                      {"a chip sends", "B"},
-                      {"reduction", "s"},
-                      {"alone", "s"},
-                      {"exposed", "s"},
-                      {"slower", "s"},
-                      {"optimizer", "s"},
-                      {"site's links", "B/s"}},
-                     std::move(rows));
+  auto panel = table_panel("Reductions between sites",
+                           output::local_updates_heading(*scenario.step.local_updates, found) +
+                               ". The timeline is that of an inner step; " + output::local_updates_share(found) + "; " +
+                               output::traffic_between_sites(found) + ".",
+                           {{"fragment", ""},
+                            {"bytes (full)", "B"},
+                            {"a chip sends", "B"},
+                            {"reduction", "s"},
+                            {"alone", "s"},
+                            {"exposed", "s"},
+                            {"slower", "s"},
+                            {"optimizer", "s"},
+                            {"site's links", "B/s"}},
+                           std::move(rows));
+  panel["wide"] = true;
+  return panel;
 }
 
 Json reproduce(const Reproduction& reproduction) {

@@ -3,6 +3,7 @@
 /// docs/howto/post_training.md
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -50,6 +51,12 @@ struct LoopSpec {
   std::optional<Seconds> logprobs, training, refit;  ///< stated instead of simulated
   Seconds overhead{0};  ///< of an iteration, while training waits: rewards, data, waking the engine
   Location whole;       ///< for problems that only show up later
+
+  std::map<std::string, Location> places;  ///< of keys that are there
+  [[nodiscard]] Location where(const std::string& key) const {
+    const auto place = places.find(key);
+    return place != places.end() ? place->second : whole;
+  }
 
   [[nodiscard]] std::int64_t rollouts() const { return prompts * generations; }
   [[nodiscard]] bool one_pool() const { return !generation.nodes; }

@@ -16,7 +16,7 @@ constexpr std::int64_t most_drawn = 20'000'000;  ///< responses of all draws
 
 [[noreturn]] void refuse(const LoopSpec& loop, const std::string& key, const std::string& what,
                          const std::string& expected) {
-  throw ConfigError({{loop.whole, key, what, expected}});
+  throw ConfigError({{loop.where(key), key, what, expected}});
 }
 
 class Study {
@@ -90,7 +90,10 @@ class Study {
       SimulateOptions options;
       options.engine = engine::EngineKind::max_min;
       options.explained = false;
-      loop_.step = simulate(spec_.policy, options, log_).metrics.step_time;
+      const auto metrics = simulate(spec_.policy, options, log_).metrics;
+      loop_.step = metrics.step_time;
+      loop_.peak_memory = metrics.memory.peak;
+      loop_.memory = metrics.memory.capacity;
     }
     loop_.training = spec_.training.value_or(loop_.step * loop_.optimizer_steps);
     if (!spec_.logprobs && spec_.scoring_models > 0) loop_.forward = forward_time(spec_.policy, prepared, log_);

@@ -27,7 +27,8 @@ struct Loop {
   double running_share = 0;  ///< as Generation; 0: the time is stated
   double tokens = 0;         ///< prompts and responses
   double optimizer_steps = 0;
-  Seconds step{0}, forward{0};  ///< of the policy's scenario, as simulated; 0: not needed
+  Seconds step{0}, forward{0};      ///< of the policy's scenario, as simulated; 0: not needed
+  Bytes peak_memory{0}, memory{0};  ///< of a chip in that step, and what it has; 0: not needed
   Seconds logprobs{0}, training{0}, overhead{0}, refit{0};
   Refit sent;  ///< nothing where the refit's time is stated
   Seconds iteration{0};

@@ -31,8 +31,13 @@ class Reader {
   }
 
  private:
+  void note(const YamlView& view) {
+    if (view.exists()) loop_.places[view.path()] = view.where();
+  }
+
   void read_policy(const YamlView& view) {
     if (!view.exists()) return;
+    note(view);
     if (!view.is_scalar()) return view.problem("is no path", "the path of a scenario, seen from this file's folder");
     try {
       loop_.policy = scenario::load_scenario(folder_ / view.text());
@@ -97,6 +102,7 @@ class Reader {
       view.problem(rate.exists() ? "has a rate and a time" : "has neither a rate nor a time",
                    "tokens_per_s of a replica, or time of the phase");
     check_rates(rate, alone);
+    for (const auto& each : {view, nodes, chips}) note(each);
     view.refuse_unknown_keys();
   }
 

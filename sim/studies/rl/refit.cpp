@@ -33,7 +33,7 @@ Seconds broadcast(const LoopSpec& loop, Bytes weights) {
   spec.units += *loop.generation.nodes;
   spec.order = {};
   Problems problems;
-  scenario::check_cluster(spec, loop.whole, "generation.nodes", problems);
+  scenario::check_cluster(spec, loop.where("generation.nodes"), "generation.nodes", problems);
   problems.throw_if_any();
   const auto cluster = build_cluster(spec);
   std::vector<topologies::RankId> group(position_of(cluster.devices() - of_training) + 1, 0);

@@ -61,6 +61,7 @@ Json loop_json(const rl::LoopSpec& spec, const rl::Loop& loop) {
           {"most_generation_s", loop.most_generation.value()},
           {"running_share", spec.generation.time ? Json() : Json(loop.running_share)},
           {"step_time_s", simulated(spec.training.has_value(), loop.step)},
+          {"fits", spec.training ? Json() : Json(loop.peak_memory <= loop.memory)},
           {"forward_time_s", simulated(spec.logprobs.has_value() || spec.scoring_models == 0, loop.forward)},
           {"refit",
            {{"weight_bytes", spec.refit ? Json() : Json(loop.sent.weights.value())},
@@ -79,6 +80,9 @@ std::string rl_text(const rl::LoopSpec& spec, const rl::Loop& loop) {
   text += loop.one_pool ? "all phases on " + number(loop.training_chips) + ' ' + chip
                         : "training on " + number(loop.training_chips) + ' ' + chip + ", generation on " +
                               number(loop.generation_chips);
+  if (loop.peak_memory > loop.memory)
+    text +=
+        "\ntraining DOES NOT FIT: a chip's memory peaks at " + format(loop.peak_memory) + " of " + format(loop.memory);
   text += "\n\niteration " + format(loop.iteration) + "   " + with_separators(loop.tokens_per_s_per_chip()) +
           " tokens/s a chip\n\n";
   Table phases({"phase", "time", "share", "of which"});
