@@ -130,8 +130,8 @@ class JsonReference : public testing::Test {
     fs::create_directories(folder_);
     std::ofstream(folder_ / "paused.json") << paused;
     std::ofstream(folder_ / "llama.json") << LlamaTrace().json();
-    std::ofstream(folder_ / "space.yaml") << "grid: {cluster.fabric.radix: [64, 8], cluster.node.nics.count: [8, 1],"
-                                             " cluster.fabric.oversubscription: [1, 0.5]}";
+    std::ofstream(folder_ / "space.yaml") << "grid: {cluster.node.nics.count: [8, 4, 1],"
+                                             " cluster.fabric.oversubscription: [1, 2, 4, 0.5]}";
     std::ofstream(folder_ / "west.yaml") << job_on("gpu1,gpu3");
     std::ofstream(folder_ / "east.yaml") << job_on("gpu2,gpu4");
   }
