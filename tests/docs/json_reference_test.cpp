@@ -79,6 +79,8 @@ const std::vector<Documented> documented{
       "lockstep design network --prices tests/data/prices/round.yaml --tokens 1e12 --within 50 --space "
       "$TMP/space.yaml " +
           nodes}},
+    {"design placement",
+     {"lockstep design placement --moves 4 " + nodes, "lockstep design placement --moves 0 $TMP/west.yaml"}},
     {"goodput",
      {"lockstep goodput scenarios/published/llama3-405b-54-days.yaml --step-time '10 s' --runs 2 --tokens 1e12 --price "
       "2"}},
