@@ -46,6 +46,28 @@ scenario::Scenario on_a_crossbar(scenario::Scenario scenario) {
   return scenario;
 }
 
+int size_between(const Cluster& cluster, const std::vector<topologies::Factor>& factors) {
+  int size = 1;
+  for (const auto& factor : factors) {
+    if (cluster.axes()[factor.axis].kind == topologies::PhysicalAxis::Kind::scale_out) size *= factor.size;
+  }
+  return size;
+}
+
+/// The units that groups along some axes reach over.
+int units_along(const preparation::Machine& machine, const std::vector<std::string>& axes) {
+  int units = 1;
+  for (const auto& axis : axes) units *= size_between(*machine.cluster, machine.mesh->factors(axis));
+  return units;
+}
+
+/// The bytes of a collective's array that no way spares: of the copies of a token each unit gets one at least.
+double least_bytes(const workloads::StepWork& work, int units) {
+  const double share =
+      work.collective == Kind::all_to_all && work.copies.each > 1 ? std::min(1.0, work.copies.share_across(units)) : 1;
+  return share * static_cast<double>(work.full_size.value());
+}
+
 /// A collective of one group as a time that no algorithm undercuts.
 class LeastCollectives {
  public:
@@ -66,7 +88,9 @@ class LeastCollectives {
         members.push_back(machine_.mesh->device_of(rank));
       known->second = collectives::collective_bound(vertex->collective, *machine_.cluster, {members});
     }
-    return known->second ? known->second->time(vertex->full_size).value() : 0;
+    if (!known->second) return 0;
+    const auto bytes = least_bytes(*vertex.what, units_along(machine_, vertex->axes));
+    return known->second->share * bytes / known->second->capacity.value();
   }
 
  private:
@@ -90,14 +114,6 @@ struct Traffic {
   std::map<workloads::StageId, std::map<Kind, double>> bytes;  ///< by stage that has such groups
 };
 
-int size_between(const Cluster& cluster, const std::vector<topologies::Factor>& factors) {
-  int size = 1;
-  for (const auto& factor : factors) {
-    if (cluster.axes()[factor.axis].kind == topologies::PhysicalAxis::Kind::scale_out) size *= factor.size;
-  }
-  return size;
-}
-
 std::vector<Traffic> traffic_of(const preparation::PreparedStep& prepared) {
   std::map<std::vector<std::string>, Traffic> by_axes;
   for (workloads::OpId id = 0; id < prepared.step.size(); ++id) {
@@ -115,7 +131,7 @@ std::vector<Traffic> traffic_of(const preparation::PreparedStep& prepared) {
       traffic.units *= between;
       traffic.members *= all / between;
     }
-    traffic.bytes[op.stage][op->collective] += static_cast<double>(op->full_size.value());
+    traffic.bytes[op.stage][op->collective] += least_bytes(*op.what, traffic.units);
   }
   std::vector<Traffic> found;
   for (auto& [axes, traffic] : by_axes) {
