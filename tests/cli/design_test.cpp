@@ -190,5 +190,36 @@ TEST_F(Placement, OneNodeHasNoOtherOrder) {
   EXPECT_THAT(refused.errors, HasSubstr("has one node or pod, whose ranks have no other order"));
 }
 
+class Experts : public CommandLine {
+ protected:
+  Experts() {
+    write("counted.csv",
+          "expert,tokens\n0,400000\n1,300000\n2,100000\n3,100000\n4,200000\n5,50000\n6,50000\n7,100000\n");
+    write("job.yaml",
+          "format: 1\nmodel: {layers: 2, d_model: 512, heads: 8, vocabulary: 0, moe: {experts: 8, experts_per_token: "
+          "2, d_ff: 2048}}\n"
+          "cluster: {node: {like: dgx-h100, chips: 4}, nodes: 1}\nparallel: {expert: 4}\n"
+          "batch: {sequences: 8, sequence_length: 2048}\nrouting: {loads: counted.csv}\n");
+  }
+};
+
+// 1,300,000 tokens on four ranks: 700,000 at most in the order of numbers, 450,000 placed (400,000 and 50,000), which
+// no order beats.
+TEST_F(Experts, PlacedAndRunAgain) {
+  const auto document = json({"design", "experts", "job.yaml", "--write", "placed.csv"});
+  EXPECT_EQ(document["ranks"], 4);
+  EXPECT_DOUBLE_EQ(document["layers"][0]["given_ratio"].get<double>(), 700.0 / 325);
+  EXPECT_DOUBLE_EQ(document["layers"][0]["placed_ratio"].get<double>(), 450.0 / 325);
+  EXPECT_DOUBLE_EQ(document["layers"][0]["bound_ratio"].get<double>(), 450.0 / 325);
+  EXPECT_LT(document["placed_step_s"], document["given_step_s"]);
+  EXPECT_DOUBLE_EQ(json({"run", "job.yaml", "--set", "routing.loads=placed.csv"})["step_time_s"].get<double>(),
+                   document["placed_step_s"].get<double>());
+}
+
+TEST_F(Experts, NeedCountedTokens) {
+  EXPECT_THAT(run({"design", "experts", small}).errors,
+              HasSubstr("routing.loads: there are no counted tokens of experts"));
+}
+
 }  // namespace
 }  // namespace lockstep::test

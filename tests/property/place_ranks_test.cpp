@@ -7,9 +7,11 @@
 #include <spdlog/sinks/null_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <functional>
 #include <numeric>
 #include <random>
 
+#include "sim/studies/place_ranks/expert_places.hpp"
 #include "sim/studies/place_ranks/place_ranks.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
@@ -168,6 +170,70 @@ TEST_P(UnevenLeaves, WholeGroupsGoFirst) {
 }
 INSTANTIATE_TEST_SUITE_P(Networks, UnevenLeaves, testing::Values(networks[1]),
                          [](const auto& tested) { return tested.param.name; });
+
+/// The least load of the fullest rank over the average, by trying every division of the experts.
+double least_fullest(const std::vector<double>& tokens, std::size_t ranks) {
+  std::vector<double> loads(ranks, 0);
+  std::vector<std::size_t> counts(ranks, 0);
+  double all = 0, best = 1e300;
+  for (const double one : tokens) all += one;
+  const std::function<void(std::size_t)> place = [&](std::size_t expert) {
+    if (expert == tokens.size()) {
+      best = std::min(best, *std::max_element(loads.begin(), loads.end()));
+      return;
+    }
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      if (counts[rank] == tokens.size() / ranks) continue;
+      const bool is_first = counts[rank] == 0;
+      loads[rank] += tokens[expert], ++counts[rank];
+      place(expert + 1);
+      loads[rank] -= tokens[expert], --counts[rank];
+      if (is_first) break;  // empty ranks are alike
+    }
+  };
+  place(0);
+  return best * static_cast<double>(ranks) / all;
+}
+
+TEST(PlaceExperts, NearTheBestOfAllDivisions) {
+  std::mt19937_64 random(3);
+  double worst = 1, sum = 0;
+  constexpr int times = 60;
+  for (int i = 0; i < times; ++i) {
+    const std::size_t ranks = 2 + random() % 3, each = 2 + random() % 2;
+    std::vector<double> tokens;
+    for (std::size_t expert = 0; expert < ranks * each; ++expert)
+      tokens.push_back(static_cast<double>(1 + random() % 1000 * (random() % 4 == 0 ? 5 : 1)));
+    const auto placed = place_ranks::place_experts(tokens, static_cast<std::int64_t>(ranks));
+    const double best = least_fullest(tokens, ranks);
+    EXPECT_LE(placed.bound, best * (1 + 1e-12));
+    EXPECT_GE(placed.placed, best * (1 - 1e-12));
+    EXPECT_LE(placed.placed, placed.given);
+    auto order = placed.order;
+    std::sort(order.begin(), order.end());
+    for (std::size_t expert = 0; expert < order.size(); ++expert) EXPECT_EQ(order[expert], static_cast<int>(expert));
+    worst = std::max(worst, placed.placed / best);
+    sum += placed.placed / best;
+  }
+  EXPECT_LT(worst, 1.1);
+  EXPECT_LT(sum / times, 1.01);
+}
+
+// Seven experts of 100 tokens and one of 500 on four ranks of two: the large one with one of 100 has 600 of a mean of
+// 300, in whatever order. On ranks of two with groups of four each, experts stay in their half.
+TEST(PlaceExperts, ByHand) {
+  const std::vector<double> one_large{100, 100, 100, 100, 100, 100, 100, 500};
+  const auto placed = place_ranks::place_experts(one_large, 4);
+  EXPECT_DOUBLE_EQ(placed.given, 2);
+  EXPECT_DOUBLE_EQ(placed.placed, 2);
+  EXPECT_DOUBLE_EQ(placed.bound, 2);
+  const std::vector<double> halves{4, 4, 1, 1, 40, 40, 10, 10};
+  const auto grouped = place_ranks::place_experts(halves, 4, 2);
+  EXPECT_DOUBLE_EQ(grouped.given, 80 / 27.5);
+  EXPECT_DOUBLE_EQ(grouped.placed, 50 / 27.5);
+  EXPECT_DOUBLE_EQ(grouped.bound, 50 / 27.5);
+  for (std::size_t place = 0; place < 8; ++place) EXPECT_EQ(grouped.order[place] / 4, static_cast<int>(place) / 4);
+}
 
 }  // namespace
 }  // namespace lockstep
