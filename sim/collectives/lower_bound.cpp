@@ -31,24 +31,6 @@ using topologies::DeviceId;
 using topologies::NodeSetId;
 using Groups = std::vector<std::vector<DeviceId>>;
 
-/// Over V.
-struct Needs {
-  double in = 0, out = 0;
-};
-
-Needs needs_of_set(Kind kind, double n, double k, bool has_root) {
-  switch (kind) {
-    case Kind::all_gather: return {(n - k) / n, k / n};
-    case Kind::reduce_scatter: return {k / n, (n - k) / n};
-    case Kind::all_reduce: return {1, 1};
-    case Kind::all_to_all: return {k * (n - k) / (n * n), k * (n - k) / (n * n)};
-    case Kind::broadcast: return has_root ? Needs{0, 1} : Needs{1, 0};
-    case Kind::reduce: return has_root ? Needs{1, 0} : Needs{0, 1};
-    case Kind::point_to_point: break;
-  }
-  return {};
-}
-
 class Bounding {
  public:
   Bounding(Kind kind, const topologies::Cluster& cluster, const Groups& groups)
@@ -56,7 +38,7 @@ class Bounding {
 
   void consider(const topologies::NodeSets& sets) {
     const auto edges = edges_of(cluster_, sets);
-    Indexed<NodeSetId, Needs> needs(sets.count);
+    Indexed<NodeSetId, CutNeeds> needs(sets.count);
     Indexed<NodeSetId, bool> has_members(sets.count, false);
     double in_all = 0;  // what all sets receive together
     bool all_inside = true;
@@ -69,7 +51,7 @@ class Bounding {
         if (set >= 0) has_members[set] = true;
         if (set < 0 || members.size() == 1 || kind_ == Kind::point_to_point) continue;
         const auto needed =
-            needs_of_set(kind_, static_cast<double>(group.size()), count, sets.of_node[group.front()] == set);
+            needs_across(kind_, static_cast<double>(group.size()), count, sets.of_node[group.front()] == set);
         needs[set].in += needed.in;
         needs[set].out += needed.out;
       }
@@ -96,7 +78,7 @@ class Bounding {
 
  private:
   void add_shift(const topologies::NodeSets& sets, const std::vector<DeviceId>& group,
-                 Indexed<NodeSetId, Needs>& needs) const {
+                 Indexed<NodeSetId, CutNeeds>& needs) const {
     for (std::size_t i = 0; i < group.size(); ++i) {
       const NodeSetId from = sets.of_node[group[i]], to = sets.of_node[group[(i + 1) % group.size()]];
       if (from == to) continue;
@@ -162,6 +144,19 @@ bool has_exact_bound(Kind kind, const topologies::Cluster& cluster, const Groups
 }
 
 }  // namespace
+
+CutNeeds needs_across(Kind kind, double n, double k, bool has_root) {
+  switch (kind) {
+    case Kind::all_gather: return {(n - k) / n, k / n};
+    case Kind::reduce_scatter: return {k / n, (n - k) / n};
+    case Kind::all_reduce: return {1, 1};
+    case Kind::all_to_all: return {k * (n - k) / (n * n), k * (n - k) / (n * n)};
+    case Kind::broadcast: return has_root ? CutNeeds{0, 1} : CutNeeds{1, 0};
+    case Kind::reduce: return has_root ? CutNeeds{1, 0} : CutNeeds{0, 1};
+    case Kind::point_to_point: break;
+  }
+  return {};
+}
 
 std::optional<CollectiveBound> collective_bound(Kind kind, const topologies::Cluster& cluster, const Groups& groups) {
   if (kind == Kind::point_to_point && cluster.unit_is_torus()) return std::nullopt;

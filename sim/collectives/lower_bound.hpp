@@ -20,6 +20,13 @@ struct CollectiveBound {
   }
 };
 
+/// Bytes over V that must cross the edge of a set of nodes with k of a group's n members; `has_root`: the first of them
+/// is among these. Not of point_to_point, where they depend on who lies next to whom.
+struct CutNeeds {
+  double in = 0, out = 0;
+};
+[[nodiscard]] CutNeeds needs_across(workloads::CollectiveKind kind, double n, double k, bool has_root);
+
 /// `groups`: the devices of each group, in the order of its members, the first of which is the root; all groups run at
 /// once and are disjoint. Links are taken as the cluster has them, whole. Nothing if no bytes are known to be needed:
 /// in groups of one, and in a shift along a torus, which need not close its lines.

@@ -1,6 +1,8 @@
 // lockstep design: networks worth their price, what is written, what is refused.
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "tests/cli/program_run.hpp"
 
 namespace lockstep::test {
@@ -126,6 +128,97 @@ TEST_F(Design, StopsWithWhatItKnows) {
   const auto stopped = run(network("", {"--limit", "0.001"}));
   EXPECT_EQ(stopped.exit_code, 1);
   EXPECT_THAT(stopped.output, HasSubstr("stopped"));
+}
+
+class Placement : public CommandLine {
+ protected:
+  /// Two leaves of two hosts, a job in turn over them.
+  Placement() {
+    write("network.csv",
+          "source,source_kind,target,target_kind,count,rate\ngpu1,host,leaf1,switch,1,400 Gbps\n"
+          "gpu2,host,leaf1,switch,1,400 Gbps\ngpu3,host,leaf2,switch,1,400 Gbps\ngpu4,host,leaf2,switch,1,400 Gbps\n"
+          "leaf1,switch,spine,switch,1,50 Gbps\nleaf2,switch,spine,switch,1,50 Gbps\n");
+    write("job.yaml",
+          "format: 1\nmodel: {type: two-matmul, layers: 4, d_model: 4096, d_ff: 8192}\ncluster: {graph: network.csv, "
+          "node: "
+          "{like: dgx-h100, chips: 1}, placement: {hosts: [gpu1, gpu3, gpu2, gpu4]}}\n"
+          "mesh: {fsdp: [node/2], data: [node]}\nparallel: {fsdp: 2, data: 2}\nbatch: {sequences: 16, sequence_length: "
+          "64}\n");
+  }
+};
+
+TEST_F(Placement, HostsInTheOrderOfRanks) {
+  const auto document = json({"design", "placement", "job.yaml"});
+  EXPECT_LT(document["best_step_s"].get<double>(), 0.7 * document["given_step_s"].get<double>());
+  EXPECT_LE(document["bound_s"], document["best_step_s"]);
+  const auto hosts = document["hosts"].get<std::vector<std::string>>();
+  ASSERT_EQ(hosts.size(), 4u);
+  EXPECT_TRUE((std::set<std::string>{hosts[0], hosts[1]} == std::set<std::string>{"gpu1", "gpu2"} ||
+               std::set<std::string>{hosts[0], hosts[1]} == std::set<std::string>{"gpu3", "gpu4"}));
+}
+
+TEST_F(Placement, WritesAScenarioThatTakesAsLong) {
+  const auto document = json({"design", "placement", "job.yaml"});
+  (void)good({"design", "placement", "job.yaml", "--write", "best.yaml"});
+  EXPECT_THAT(content("best.yaml"), HasSubstr("placement: {hosts: "));
+  EXPECT_DOUBLE_EQ(json({"run", "best.yaml"})["step_time_s"].get<double>(), document["best_step_s"].get<double>());
+}
+
+// On a generated fabric the order is a file.
+TEST_F(Placement, WritesAnOrderFile) {
+  const Words scattered{"design",
+                        "placement",
+                        small,
+                        "--set",
+                        "cluster={node: dgx-h100, nodes: 4, order: {scattered: 3}}",
+                        "--set",
+                        "mesh={}",
+                        "--set",
+                        "parallel={data: 32}",
+                        "--moves",
+                        "4",
+                        "--write",
+                        "best.yaml"};
+  (void)good(scattered);
+  EXPECT_THAT(content("best.yaml"), HasSubstr("order: best.order"));
+  EXPECT_THAT(good({"run", "best.yaml"}), HasSubstr("step time"));
+}
+
+TEST_F(Placement, OneNodeHasNoOtherOrder) {
+  const auto refused = run({"design", "placement", small});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("has one node or pod, whose ranks have no other order"));
+}
+
+class Experts : public CommandLine {
+ protected:
+  Experts() {
+    write("counted.csv",
+          "expert,tokens\n0,400000\n1,300000\n2,100000\n3,100000\n4,200000\n5,50000\n6,50000\n7,100000\n");
+    write("job.yaml",
+          "format: 1\nmodel: {layers: 2, d_model: 512, heads: 8, vocabulary: 0, moe: {experts: 8, experts_per_token: "
+          "2, d_ff: 2048}}\n"
+          "cluster: {node: {like: dgx-h100, chips: 4}, nodes: 1}\nparallel: {expert: 4}\n"
+          "batch: {sequences: 8, sequence_length: 2048}\nrouting: {loads: counted.csv}\n");
+  }
+};
+
+// 1,300,000 tokens on four ranks: 700,000 at most in the order of numbers, 450,000 placed (400,000 and 50,000), which
+// no order beats.
+TEST_F(Experts, PlacedAndRunAgain) {
+  const auto document = json({"design", "experts", "job.yaml", "--write", "placed.csv"});
+  EXPECT_EQ(document["ranks"], 4);
+  EXPECT_DOUBLE_EQ(document["layers"][0]["given_ratio"].get<double>(), 700.0 / 325);
+  EXPECT_DOUBLE_EQ(document["layers"][0]["placed_ratio"].get<double>(), 450.0 / 325);
+  EXPECT_DOUBLE_EQ(document["layers"][0]["bound_ratio"].get<double>(), 450.0 / 325);
+  EXPECT_LT(document["placed_step_s"], document["given_step_s"]);
+  EXPECT_DOUBLE_EQ(json({"run", "job.yaml", "--set", "routing.loads=placed.csv"})["step_time_s"].get<double>(),
+                   document["placed_step_s"].get<double>());
+}
+
+TEST_F(Experts, NeedCountedTokens) {
+  EXPECT_THAT(run({"design", "experts", small}).errors,
+              HasSubstr("routing.loads: there are no counted tokens of experts"));
 }
 
 }  // namespace

@@ -88,6 +88,11 @@ const std::vector<Documented> documented{
       "lockstep design network --prices tests/data/prices/round.yaml --tokens 1e12 --within 50 --space "
       "$TMP/space.yaml " +
           nodes}},
+    {"design experts",
+     {"lockstep design experts tests/data/scenarios/validation_grid_mixture.yaml --set "
+      "routing.loads=../loads_of_8_experts.csv"}},
+    {"design placement",
+     {"lockstep design placement --moves 4 " + nodes, "lockstep design placement --moves 0 $TMP/west.yaml"}},
     {"goodput",
      {"lockstep goodput scenarios/published/llama3-405b-54-days.yaml --step-time '10 s' --runs 2 --tokens 1e12 --price "
       "2",
@@ -142,8 +147,14 @@ class JsonReference : public testing::Test {
     fs::create_directories(folder_);
     std::ofstream(folder_ / "paused.json") << paused;
     std::ofstream(folder_ / "llama.json") << LlamaTrace().json();
-    std::ofstream(folder_ / "space.yaml") << "grid: {cluster.fabric.radix: [64, 8], cluster.node.nics.count: [8, 1],"
-                                             " cluster.fabric.oversubscription: [1, 0.5]}";
+    std::ofstream(folder_ / "space.yaml") << "grid: {cluster.node.nics.count: [8, 4, 1],"
+                                             " cluster.fabric.oversubscription: [1, 2, 4, 0.5]}";
+    std::ofstream(folder_ / "experts.yaml")
+        << "format: 1\nmodel: {layers: 2, d_model: 512, heads: 8, vocabulary: 0, moe: {experts: 8, experts_per_token: "
+           "2, "
+           "d_ff: 512}}\ncluster: {node: {like: dgx-h100, chips: 4}}\nparallel: {expert: 4}\n"
+           "batch: {sequences: 8, sequence_length: 256}\nrouting: {loads: '"
+        << source_dir << "/tests/data/loads_of_8_experts.csv'}\n";
     std::ofstream(folder_ / "west.yaml") << job_on("gpu1,gpu3");
     std::ofstream(folder_ / "east.yaml") << job_on("gpu2,gpu4");
     std::ofstream(folder_ / "policy.yaml")

@@ -155,6 +155,12 @@ TEST_P(NetworkDesigns, PrunedNetworksAreBeatenWhenSimulated) {
   }
 }
 
+// A bound that ruled nothing out would make all of this easy.
+TEST_P(NetworkDesigns, SomeNetworksArePruned) {
+  if (space_->size() < 9) return;  // too few for a rival to be known in time
+  EXPECT_GT(design(true, 0.2).count(Fate::pruned), space_->size() / 4);
+}
+
 TEST_P(NetworkDesigns, NumberOfJobsChangesNothing) {
   const auto one = design(true, 0.01, 1), three = design(true, 0.01, 3);
   EXPECT_EQ(one.front, three.front);

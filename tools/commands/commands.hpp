@@ -25,6 +25,8 @@ void add_compare(CommandLine& line, spdlog::logger& log);
 void add_cost(CommandLine& line, spdlog::logger& log);
 void add_design(CommandLine& line, spdlog::logger& log);
 void add_design_network(Command& design, spdlog::logger& log);
+void add_design_experts(Command& design, spdlog::logger& log);
+void add_design_placement(Command& design, spdlog::logger& log);
 void add_faults(CommandLine& line, spdlog::logger& log);
 void add_goodput(CommandLine& line, spdlog::logger& log);
 void add_import(CommandLine& line);

@@ -71,4 +71,15 @@ const fabrics = "infiniband-ndr-fat-tree,{like: infiniband-ndr-fat-tree, oversub
 const prices = join(scenarios, "../topologies/catalog/prices/example.yaml");
 execFileSync(lockstep, ["cost", join(scenarios, "llama3-405b-h100.yaml"), "--prices", prices, "--tokens", "15.6e12", "--fabrics", fabrics, "--out", join(out, "cost")], { stdio: "ignore" });
 copyFileSync(join(out, "cost/power.svg"), join(folder, "power.svg"));
+// Time over price of three networks, as docs/case_studies/three_networks.md designs them.
+const of_experts = join(out, "experts.yaml");
+writeFileSync(of_experts, "list:\n  - {cluster.fabric.kind: fat_tree}\n  - {cluster.fabric.kind: rail_optimised, cluster.fabric.rails: joined}\n  - {cluster.fabric.kind: rail_optimised, cluster.fabric.rails: separate}\ngrid:\n  cluster.fabric.oversubscription: [1, 8]\n  cluster.node.nics.count: [8, 4]\n");
+for (const [file, tokens, space, picture] of [
+  ["llama3-405b-h100.yaml", "15.6e12", [], "network_dense.svg"],
+  ["published/deepseek-v3.yaml", "14.8e12", ["--space", of_experts], "network_experts.svg"],
+  ["published/llama3-405b-131k.yaml", "1e12", ["--space", of_experts], "network_long.svg"],
+]) {
+  execFileSync(lockstep, ["design", "network", join(scenarios, file), "--prices", prices, "--tokens", tokens, "--within", "0.5", ...space, "--out", join(out, "network")], { stdio: "ignore" });
+  copyFileSync(join(out, "network/network.svg"), join(folder, picture));
+}
 rmSync(out, { recursive: true, force: true });

@@ -16,7 +16,9 @@ namespace {
 using Fate = DesignedNetwork::Fate;
 using planning::compared_time;
 
-constexpr std::size_t wave_size = 8;
+/// How many are decided at a time from what is known of all before them: few at first, when little is known.
+std::size_t wave_after(std::size_t decided) { return std::clamp<std::size_t>(decided / 2, 2, 8); }
+
 constexpr double never_s = std::numeric_limits<double>::infinity();
 
 // ---- what passes from a child: fields with a tab after each ------------------------------------------
@@ -97,9 +99,11 @@ class Walk {
     engine::load(options_.engine);
     count_parts();
     order_by_price();
-    for (std::size_t next = 0; next < order_.size() && !design_.stopped; next += wave_size)
-      decide({order_.begin() + static_cast<std::ptrdiff_t>(next),
-              order_.begin() + static_cast<std::ptrdiff_t>(std::min(order_.size(), next + wave_size))});
+    for (std::size_t next = 0; next < order_.size() && !design_.stopped;) {
+      const auto end = std::min(order_.size(), next + wave_after(next));
+      decide({order_.begin() + static_cast<std::ptrdiff_t>(next), order_.begin() + static_cast<std::ptrdiff_t>(end)});
+      next = end;
+    }
     refuse_if_nothing_runs();
     finish();
     return std::move(design_);

@@ -63,9 +63,9 @@ struct DesignOptions {
   std::function<bool()> interrupted;                                      ///< may be empty; true ends the walk
 };
 
-/// Networks are decided from the cheapest on, eight at a time from what is known of all before them, so the answer does
-/// not depend on the number of jobs. Throws ConfigError if no network of the space can be built, and InternalError if a
-/// simulated step is below its bound.
+/// Networks are decided from the cheapest on, two to eight at a time from what is known of all before them, so the
+/// answer does not depend on the number of jobs. Throws ConfigError if no network of the space can be built, and
+/// InternalError if a simulated step is below its bound.
 [[nodiscard]] NetworkDesign design_network(const NetworkSpace& space, const DesignAim& aim,
                                            const DesignOptions& options, spdlog::logger& log);
 

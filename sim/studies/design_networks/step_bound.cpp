@@ -1,6 +1,7 @@
 #include "sim/studies/design_networks/step_bound.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <limits>
 #include <map>
 #include <set>
@@ -25,14 +26,20 @@ using LinkLoad = std::vector<std::pair<collectives::SlotId, double>>;
 using GroupLoad = std::set<LinkLoad>;
 
 GroupLoad load_of(const collectives::ProgramGroup& group, const Program& program) {
-  std::map<topologies::LinkId, std::map<collectives::SlotId, int>> crossings;
+  std::vector<std::pair<topologies::LinkId, collectives::SlotId>> crossings;
   for (const auto& flow : group.flows) {
-    for (const auto link : flow.links) ++crossings[link][flow.slot];
+    for (const auto link : flow.links) crossings.emplace_back(link, flow.slot);
   }
+  std::sort(crossings.begin(), crossings.end());
   GroupLoad loads;
-  for (const auto& [link, slots] : crossings) {
+  for (std::size_t i = 0; i < crossings.size();) {
     LinkLoad load;
-    for (const auto& [slot, times] : slots) load.emplace_back(slot, times / program.links[link].value());
+    const auto link = crossings[i].first;
+    while (i < crossings.size() && crossings[i].first == link) {
+      const auto first = i;
+      while (i < crossings.size() && crossings[i] == crossings[first]) ++i;
+      load.emplace_back(crossings[first].second, static_cast<double>(i - first) / program.links[link].value());
+    }
     loads.insert(std::move(load));
   }
   return loads;
@@ -150,25 +157,35 @@ struct Stream {
 using SharedLoad = std::vector<std::pair<CommunicatorId, LinkLoad>>;
 
 std::set<SharedLoad> shared_loads(const Program& program) {
-  std::map<topologies::LinkId, std::map<CommunicatorId, std::map<collectives::SlotId, int>>> crossings;
+  struct Crossing {
+    topologies::LinkId link;
+    CommunicatorId communicator;
+    collectives::SlotId slot;
+    auto operator<=>(const Crossing&) const = default;
+  };
   std::set<CommunicatorId> used;
   for (const auto& op : program.ops) {
     if (op.kind == ProgramOp::Kind::collective) used.insert(op.communicator);
   }
+  std::vector<Crossing> crossings;
   for (const auto communicator : used) {
     for (const auto& group : program.communicators[communicator].groups) {
       for (const auto& flow : group.flows) {
-        for (const auto link : flow.links) ++crossings[link][communicator][flow.slot];
+        for (const auto link : flow.links) crossings.push_back({link, communicator, flow.slot});
       }
     }
   }
+  std::sort(crossings.begin(), crossings.end());
   std::set<SharedLoad> loads;
-  for (const auto& [link, communicators] : crossings) {
+  for (std::size_t i = 0; i < crossings.size();) {
     SharedLoad load;
-    for (const auto& [communicator, slots] : communicators) {
-      load.emplace_back(communicator, LinkLoad{});
-      for (const auto& [slot, times] : slots)
-        load.back().second.emplace_back(slot, times / program.links[link].value());
+    const auto link = crossings[i].link;
+    while (i < crossings.size() && crossings[i].link == link) {
+      const auto first = i;
+      while (i < crossings.size() && crossings[i] == crossings[first]) ++i;
+      const auto [_, communicator, slot] = crossings[first];
+      if (load.empty() || load.back().first != communicator) load.emplace_back(communicator, LinkLoad{});
+      load.back().second.emplace_back(slot, static_cast<double>(i - first) / program.links[link].value());
     }
     loads.insert(std::move(load));
   }

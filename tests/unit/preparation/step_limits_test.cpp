@@ -160,7 +160,8 @@ TEST(PlacementCost, IsLinearInMicrobatches) {
   const auto prepared = preparation::prepare_step(scenario);
   const auto cost = [&](std::int64_t microbatches) {
     scenario.batch.microbatches = microbatches;
-    return placement_cost(scenario, prepared.model, *prepared.machine.cluster, *prepared.machine.mesh).value();
+    collectives::TriedGroups groups(*prepared.machine.cluster, false);
+    return placement_cost(scenario, prepared.model, *prepared.machine.mesh, groups).value();
   };
   EXPECT_GT(cost(2), cost(1));
   EXPECT_GT(cost(0), 0) << "the reduction after the last";
@@ -176,7 +177,8 @@ TEST(PlacementCost, OfTheChosenPlacementIsTheLeast) {
     if (!mesh.empty()) all.emplace_back("mesh", mesh);
     const auto scenario = small_scenario(all);
     const auto prepared = preparation::prepare_step(scenario);
-    return placement_cost(scenario, prepared.model, *prepared.machine.cluster, *prepared.machine.mesh).value();
+    collectives::TriedGroups groups(*prepared.machine.cluster, false);
+    return placement_cost(scenario, prepared.model, *prepared.machine.mesh, groups).value();
   };
   const double chosen = cost("");
   bool any_is_worse = false;

@@ -38,8 +38,7 @@ std::string front_table(const DesignedSpace& of, const NetworkDesign& design) {
   const bool equal_chips = design.has_equal_chips();
   std::vector<std::string> header = {"network"};
   if (workloads.size() == 1) header.emplace_back("step");
-  header.insert(header.end(),
-                {"run, days", equal_chips ? "to buy" : "an hour", "network's power", "whole run"});
+  header.insert(header.end(), {"run, days", equal_chips ? "to buy" : "an hour", "network's power", "whole run"});
   Table table(header);
   table.fold(34, 0);
   int row = 0;
@@ -47,9 +46,8 @@ std::string front_table(const DesignedSpace& of, const NetworkDesign& design) {
     const auto& network = at(design, number);
     std::vector<std::string> cells = {std::to_string(++row) + ". " + of.space.label(number)};
     if (workloads.size() == 1) cells.push_back(format(Seconds(network.timed->step_s.front())));
-    cells.insert(cells.end(),
-                 {fixed(network.timed->run_s / day_s, 1), money(design.money(number)),
-                  format(network.machine.network_power), format(network.machine.rated), money(network.timed->total)});
+    cells.insert(cells.end(), {fixed(network.timed->run_s / day_s, 1), money(design.money(number)),
+                               format(network.machine.network_power), money(network.timed->total)});
     table.add(std::move(cells));
   }
   return table.to_string();
@@ -131,10 +129,13 @@ std::string proof(const DesignedSpace& of, const NetworkDesign& design) {
   std::int64_t too_large = 0;
   for (const auto& one : design.networks) too_large += one.timed && !one.timed->fits ? 1 : 0;
   std::string text = "\nof " + networks_text(std::ssize(design.networks)) + ": " +
-                     count_text(design.count(Fate::simulated)) + " simulated, " +
-                     count_text(design.count(Fate::pruned)) +
-                     " pruned, since one above costs no more, draws no more and takes no longer than their bound";
-  if (of.within > 0) text += " and " + percent(of.within);
+                     count_text(design.count(Fate::simulated)) + " simulated, ";
+  const auto pruned = design.count(Fate::pruned);
+  text += pruned == 0
+              ? "none pruned by its bound"
+              : count_text(pruned) +
+                    " pruned, since one above costs no more, draws no more and takes no longer than their bound" +
+                    (of.within > 0 ? " and " + percent(of.within) : "");
   if (const auto refused = design.count(Fate::refused); refused > 0) {
     const auto first = std::find_if(design.networks.begin(), design.networks.end(),
                                     [](const auto& one) { return one.fate == Fate::refused; });

@@ -1,0 +1,148 @@
+#include "sim/studies/place_ranks/place_ranks.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "sim/core/quantity_text.hpp"
+#include "sim/studies/isolated.hpp"
+
+namespace lockstep::place_ranks {
+namespace {
+
+constexpr std::size_t at_a_time = 4;
+constexpr double noise = 1e-9;  // sums in another order
+
+/// Where the mesh does not say where its axes lie, they stay where they are in the given order.
+scenario::Scenario with_places(scenario::Scenario scenario, const preparation::Preparation& prepared) {
+  for (auto& axis : scenario.mesh) {
+    if (!axis.place) axis.place = place_text(*prepared.machine.cluster, prepared.machine.mesh->axis(axis.name));
+  }
+  return scenario;
+}
+
+class Search {
+ public:
+  Search(const scenario::Scenario& scenario, const PlaceOptions& options, spdlog::logger& log)
+      : options_(options), log_(log), random_(options.seed) {
+    const auto prepared = preparation::prepare(scenario);
+    refuse_one_unit(scenario, *prepared.machine.cluster);
+    scenario_ = with_places(scenario, prepared);
+    blocks_ = blocks_of(*prepared.machine.cluster);
+    first_ = first_orders(*prepared.machine.cluster, spans_of(*prepared.machine.cluster, *prepared.machine.mesh));
+  }
+
+  PlacedRanks run() {
+    engine::load(options_.engine);
+    placed_.bound = placement_bound(scenario_);
+    placed_.given = steps_of({scenario_}).front();
+    ++placed_.simulated;
+    const auto own = order_of(scenario_.cluster);
+    if (own) {
+      known_.insert(*own);
+      placed_.best = {"as the scenario says", *own, placed_.given};
+      placed_.is_given = true;
+    } else {
+      placed_.best.step = Seconds(std::numeric_limits<double>::infinity());
+    }
+    try_first();
+    for (int tried = 0; tried < options_.moves && !is_proven() && !out_of_time();) tried += try_moves(tried);
+    return std::move(placed_);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  static void refuse_one_unit(const scenario::Scenario& scenario, const topologies::Cluster& cluster) {
+    if (cluster.devices() > cluster.unit_size()) return;
+    throw ConfigError({{scenario.where("cluster"), "cluster", "has one node or pod, whose ranks have no other order",
+                        "several nodes or pods"}});
+  }
+
+  [[nodiscard]] bool is_proven() const { return placed_.best.step <= placed_.bound.time * (1 + noise); }
+  [[nodiscard]] bool out_of_time() {
+    placed_.stopped = placed_.stopped || (options_.interrupted && options_.interrupted()) ||
+                      std::chrono::duration<double>(Clock::now() - started_).count() >= options_.limit_s;
+    return placed_.stopped;
+  }
+
+  [[nodiscard]] std::vector<Seconds> steps_of(const std::vector<scenario::Scenario>& scenarios) {
+    std::vector<Seconds> steps(scenarios.size());
+    studies::in_children(
+        scenarios.size(), options_.jobs,
+        [&](std::size_t i) {
+          SimulateOptions options;
+          options.engine = options_.engine;
+          options.explained = false;
+          return exact(simulate(scenarios[i], options, log_).metrics.step_time.value());
+        },
+        [&](std::size_t i, studies::Child& child) { steps[i] = Seconds(std::stod(child.answer())); });
+    return steps;
+  }
+
+  [[nodiscard]] scenario::Scenario ordered(const UnitOrder& order) const {
+    auto scenario = scenario_;
+    scenario.cluster = with_order(scenario.cluster, order);
+    return scenario;
+  }
+
+  void take(TriedOrder tried) {
+    if (tried.step >= placed_.best.step * (1 - noise)) return;
+    placed_.best = std::move(tried);
+    placed_.is_given = false;
+  }
+
+  void try_first() {
+    std::vector<scenario::Scenario> scenarios;
+    for (const auto& [name, order] : first_) scenarios.push_back(ordered(order));
+    const auto steps = steps_of(scenarios);
+    placed_.simulated += std::ssize(steps);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      known_.insert(first_[i].order);
+      placed_.first.push_back({first_[i].name, first_[i].order, steps[i]});
+      take(placed_.first.back());
+    }
+  }
+
+  /// How many were tried: a few, or as many as are left where no order is new.
+  int try_moves(int before) {
+    constexpr int attempts = 64;
+    std::vector<TriedOrder> made;
+    std::vector<scenario::Scenario> scenarios;
+    for (int i = 0; i < attempts && made.size() < at_a_time; ++i) {
+      auto order = moved(placed_.best.order, blocks_, random_);
+      if (!known_.insert(order).second) continue;
+      scenarios.push_back(ordered(order));
+      made.push_back(
+          {"after " + std::to_string(before + std::ssize(made) + 1) + " moves", std::move(order), Seconds(0)});
+    }
+    if (made.empty()) return options_.moves;
+    const auto steps = steps_of(scenarios);
+    placed_.simulated += std::ssize(steps);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      made[i].step = steps[i];
+      take(std::move(made[i]));
+    }
+    if (options_.progress)
+      options_.progress("trying orders", static_cast<double>(before) / static_cast<double>(options_.moves));
+    return static_cast<int>(std::ssize(steps));
+  }
+
+  const PlaceOptions& options_;
+  spdlog::logger& log_;
+  std::mt19937_64 random_;
+  scenario::Scenario scenario_;
+  Blocks blocks_;
+  std::vector<NamedOrder> first_;
+  std::set<UnitOrder> known_;
+  PlacedRanks placed_;
+  Clock::time_point started_ = Clock::now();
+};
+
+}  // namespace
+
+PlacedRanks place_ranks(const scenario::Scenario& scenario, const PlaceOptions& options, spdlog::logger& log) {
+  return Search(scenario, options, log).run();
+}
+
+}  // namespace lockstep::place_ranks

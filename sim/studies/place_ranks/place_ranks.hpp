@@ -1,0 +1,50 @@
+#pragma once
+/// The best order found in which ranks stand on the units of a machine, a bound below which no order comes, and the gap
+/// between the two. Docs: docs/howto/place_ranks.md.
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/simulate.hpp"
+#include "sim/studies/place_ranks/placement_bound.hpp"
+#include "sim/studies/place_ranks/unit_orders.hpp"
+
+namespace lockstep::place_ranks {
+
+struct TriedOrder {
+  std::string name;  ///< "neighbours together", "after 37 moves"
+  UnitOrder order;
+  Seconds step{0};
+};
+
+struct PlacedRanks {
+  Seconds given{0};               ///< the step as the scenario places its ranks
+  std::vector<TriedOrder> first;  ///< the orders that the search began with
+  TriedOrder best;                ///< the scenario's own where none is faster
+  bool is_given = false;          ///< it is
+  PlacementBound bound;
+  std::int64_t simulated = 0;
+  bool stopped = false;
+  [[nodiscard]] double gap() const { return best.step / bound.time - 1; }
+};
+
+struct PlaceOptions {
+  int moves = 100;  ///< to try
+  std::uint64_t seed = 1;
+  int jobs = 1;
+  engine::EngineKind engine = engine::EngineKind::automatic;
+  double limit_s = std::numeric_limits<double>::infinity();
+  std::function<void(std::string_view stage, double fraction)> progress;  ///< may be empty
+  std::function<bool()> interrupted;                                      ///< may be empty
+};
+
+/// Simulates the first orders, then moves from the best, four at a time, each kept if it is faster; so the answer does
+/// not depend on the number of jobs. Throws ConfigError for a machine of one unit.
+[[nodiscard]] PlacedRanks place_ranks(const scenario::Scenario& scenario, const PlaceOptions& options,
+                                      spdlog::logger& log);
+
+}  // namespace lockstep::place_ranks

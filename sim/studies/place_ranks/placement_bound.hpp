@@ -1,0 +1,20 @@
+#pragma once
+/// The time below which no order of a machine's units brings a step. Docs: docs/howto/place_ranks.md.
+#include <string>
+
+#include "sim/scenario/scenario.hpp"
+
+namespace lockstep::place_ranks {
+
+struct PlacementBound {
+  Seconds time{0};
+  std::string why;  ///< "the network between nodes without limits of its own", or the links of a cut
+};
+
+/// The larger of two bounds. 1: the step on the same nodes, where whatever leaves a node only needs its NICs, with each
+/// collective at its bound for any algorithm. 2: of each part of the network that does not hold whole groups, the bytes
+/// that some group must send and receive across its edge in one step, over what the links there carry. Throws
+/// ConfigError as preparation does.
+[[nodiscard]] PlacementBound placement_bound(const scenario::Scenario& scenario);
+
+}  // namespace lockstep::place_ranks

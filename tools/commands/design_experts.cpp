@@ -1,0 +1,48 @@
+#include <memory>
+
+#include "sim/studies/place_ranks/expert_study.hpp"
+#include "tools/commands/command_line.hpp"
+#include "tools/commands/commands.hpp"
+#include "tools/commands/engine_option.hpp"
+#include "tools/commands/given_scenario.hpp"
+#include "tools/output/elements/answer.hpp"
+#include "tools/output/files/file.hpp"
+#include "tools/output/studies/placement_report.hpp"
+
+namespace lockstep::commands {
+namespace {
+
+struct ExpertArguments : ScenarioArguments {
+  std::string write, json, engine = "automatic";
+};
+
+void run_experts(const ExpertArguments& arguments, spdlog::logger& log) {
+  if (arguments.json != "-") output::check_file_place(arguments.json);
+  output::check_file_place(arguments.write);
+  const auto scenario = GivenScenario(arguments).load();
+  const auto study = place_ranks::study_experts(scenario, engine::engine_named(arguments.engine), log);
+  const auto json = output::experts_json(scenario, study);
+  output::Answer answer;
+  answer.write(arguments.write, output::experts_csv(study));
+  answer.write(arguments.json, json);
+  if (arguments.json == "-") return output::print(json);
+  answer.print(output::experts_text(scenario, study));
+}
+
+}  // namespace
+
+void add_design_experts(Command& design, spdlog::logger& log) {
+  auto command =
+      design.command("experts", "place experts on ranks by their counted tokens, so that the fullest rank has least");
+  auto arguments = std::make_shared<ExpertArguments>();
+  auto& a = *arguments;
+  add_scenario(command, a, "; its `routing.loads` counts the tokens");
+  add_engine_option(command, a.engine);
+  command.option("--write", a.write,
+                 "write the tokens in the new order of experts as a CSV that `routing.loads` takes");
+  command.option("--json", a.json, "write the result as JSON to a file, or to stdout with -");
+  command.footer("Example:\n  lockstep design experts job.yaml --set routing.loads=counted.csv --write placed.csv");
+  command.callback([arguments, &log] { run_experts(*arguments, log); });
+}
+
+}  // namespace lockstep::commands

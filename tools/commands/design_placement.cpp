@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <thread>
+
+#include "sim/core/yaml_text.hpp"
+#include "sim/studies/place_ranks/place_ranks.hpp"
+#include "tools/commands/command_line.hpp"
+#include "tools/commands/commands.hpp"
+#include "tools/commands/engine_option.hpp"
+#include "tools/commands/given_scenario.hpp"
+#include "tools/commands/interrupt.hpp"
+#include "tools/commands/moved_files.hpp"
+#include "tools/output/elements/answer.hpp"
+#include "tools/output/files/file.hpp"
+#include "tools/output/files/new_file.hpp"
+#include "tools/output/studies/placement_report.hpp"
+
+namespace lockstep::commands {
+namespace {
+
+struct PlacementArguments : ScenarioArguments {
+  std::string write, json, engine = "automatic";
+  std::int32_t moves = 100;
+  std::uint64_t seed = 1;
+  std::optional<double> limit;
+  int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+};
+
+/// Whether the order stands in a file of its own: the ranks of a cluster on a graph take a list of hosts.
+bool has_order_file(const GivenScenario& given, const scenario::Scenario& scenario,
+                    const place_ranks::UnitOrder& order) {
+  Problems problems;
+  const auto cluster = given.document(problems)["cluster"];
+  return output::host_order(scenario, order).empty() || (cluster.is_map() && cluster["order"].exists());
+}
+
+std::filesystem::path order_file(const std::string& scenario) {
+  return std::filesystem::path(scenario).replace_extension(".order");
+}
+
+/// The scenario with its ranks in this order.
+std::string as_scenario(const GivenScenario& given, const scenario::Scenario& scenario, const std::string& target,
+                        const place_ranks::UnitOrder& order) {
+  Problems problems;
+  auto root = given.document(problems);
+  move_files(root, scenario, given, target);
+  if (has_order_file(given, scenario, order)) {
+    const auto* node = scenario.cluster.node();
+    if (!root["cluster"].is_map() && node != nullptr)
+      root = root.with_override(
+          "cluster", "{node: " + in_one_line(node->name) + ", nodes: " + std::to_string(scenario.cluster.units) + "}");
+    root = root.with_override("cluster.order", in_one_line(order_file(target).filename().string()));
+  } else {
+    root = root.with_override("cluster.placement", "{hosts: " + in_one_line(output::host_order(scenario, order)) + "}");
+  }
+  problems.throw_if_any();
+  return "# " + std::filesystem::path(given.name()).filename().string() +
+         " as `lockstep design placement` orders it.\n" + lines_of(root);
+}
+
+void run_placement(const PlacementArguments& arguments, spdlog::logger& log) {
+  if (arguments.json != "-") output::check_file_place(arguments.json);
+  output::check_file_place(arguments.write);
+  const GivenScenario given(arguments);
+  const auto scenario = given.load();
+  const FirstInterrupt interrupt;
+  place_ranks::PlaceOptions options;
+  options.moves = arguments.moves;
+  options.seed = arguments.seed;
+  options.jobs = arguments.jobs;
+  options.engine = engine::engine_named(arguments.engine);
+  if (arguments.limit) options.limit_s = *arguments.limit;
+  options.progress = progress_line();
+  options.interrupted = FirstInterrupt::came;
+  const auto placed = place_ranks::place_ranks(scenario, options, log);
+  if (options.progress) options.progress("done", 1);
+  const auto json = output::placement_json(scenario, placed);
+  output::Answer answer;
+  if (!arguments.write.empty()) {
+    answer.write(arguments.write, as_scenario(given, scenario, arguments.write, placed.best.order));
+    if (has_order_file(given, scenario, placed.best.order))
+      answer.write(order_file(arguments.write), output::device_order(scenario, placed.best.order));
+  }
+  answer.write(arguments.json, json);
+  if (arguments.json == "-") return output::print(json);
+  answer.print(output::placement_text(scenario, placed));
+}
+
+}  // namespace
+
+void add_design_placement(Command& design, spdlog::logger& log) {
+  auto command = design.command("placement", "find the best order of ranks on the nodes of a machine, with a bound");
+  auto arguments = std::make_shared<PlacementArguments>();
+  auto& a = *arguments;
+  add_scenario(command, a);
+  command.option("--moves", a.moves, "orders to try beyond the first few, each a move away from the best so far")
+      .between(0, 1000000)
+      .shows_default();
+  command.option("--seed", a.seed, "of the moves").shows_default();
+  command.option("--jobs", a.jobs, "simulations at a time").between(1, 1024).shows_default();
+  command.option("--limit", a.limit, "seconds after which the search stops, with the best order so far")
+      .between(0.001, 1e7);
+  add_engine_option(command, a.engine);
+  command.option("--write", a.write, "write the scenario with the best order as a file that `lockstep run` takes");
+  command.option("--json", a.json, "write the result as JSON to a file, or to stdout with -");
+  command.footer(
+      "Ctrl-C ends the search as --limit does; a second one ends the program.\n"
+      "Example:\n  lockstep design placement scenarios/llama3-70b-h100-oversubscribed.yaml --set "
+      "'cluster.order={scattered: 1}'");
+  command.callback([arguments, &log] { run_placement(*arguments, log); });
+}
+
+}  // namespace lockstep::commands

@@ -1,0 +1,102 @@
+#include <nlohmann/json.hpp>
+
+#include "sim/core/quantity_text.hpp"
+#include "tools/output/elements/json_document.hpp"
+#include "tools/output/elements/table.hpp"
+#include "tools/output/studies/placement_report.hpp"
+#include "topologies/graph/host_list.hpp"
+
+namespace lockstep::output {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using place_ranks::PlacedRanks;
+using place_ranks::UnitOrder;
+
+const topologies::GivenNetwork* given_network(const scenario::Scenario& scenario) {
+  return std::get_if<topologies::GivenNetwork>(&scenario.cluster.fabric.kind);
+}
+
+std::vector<std::string> hosts_of(const topologies::GivenNetwork& given, const UnitOrder& order) {
+  std::vector<std::string> names;
+  for (const int unit : order) {
+    const auto host = given.hosts.empty() ? unit : given.hosts[static_cast<std::size_t>(unit)];
+    names.push_back(given.graph->hosts[host].name);
+  }
+  return names;
+}
+
+std::string change(Seconds from, Seconds to) { return to < from ? percent(1 - to / from) + " shorter" : "no shorter"; }
+
+/// "3, 1, 4, 2, ..."
+std::string units_text(const UnitOrder& order) {
+  constexpr std::size_t most = 64;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, order.size()); ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(order[i]);
+  return text + (order.size() > most ? ", ..." : "");
+}
+
+}  // namespace
+
+std::string host_order(const scenario::Scenario& scenario, const UnitOrder& order) {
+  const auto* given = given_network(scenario);
+  return given == nullptr ? "" : topologies::fold_names(hosts_of(*given, order));
+}
+
+std::string device_order(const scenario::Scenario& scenario, const UnitOrder& order) {
+  std::string text;
+  for (const auto device : place_ranks::with_order(scenario.cluster, order).order.devices)
+    text += std::to_string(device) + "\n";
+  return text;
+}
+
+std::string placement_text(const scenario::Scenario& scenario, const PlacedRanks& placed) {
+  std::string text = scenario.name + ": a step takes " + format(placed.given) + " as its ranks stand\n";
+  if (placed.is_given) {
+    text += "no order was found in which it is shorter\n";
+  } else {
+    text += "best order found: " + format(placed.best.step) + ", " + change(placed.given, placed.best.step) + " (" +
+            placed.best.name + ")\n";
+  }
+  text += "no order takes less than " + format(placed.bound.time) + " (" + placed.bound.why + "): the best is within " +
+          percent(placed.gap()) + " of that\n\n";
+  Table table({"order", "step", "over the bound"});
+  table.fold(50, 0);
+  const auto row = [&](const std::string& name, Seconds step) {
+    table.add({name, format(step), percent(step / placed.bound.time - 1)});
+  };
+  row("as the scenario says", placed.given);
+  for (const auto& first : placed.first) row(first.name, first.step);
+  if (placed.best.name.starts_with("after ")) row(placed.best.name, placed.best.step);
+  text += table.to_string() + "\n" + std::to_string(placed.simulated) + " orders simulated" +
+          (placed.stopped ? ", stopped before all were tried" : "") + "\n";
+  if (placed.is_given) return text;
+  const auto hosts = host_order(scenario, placed.best.order);
+  return text +
+         (hosts.empty() ? "nodes in the order of ranks: " + units_text(placed.best.order)
+                        : "hosts in the order of ranks: " + hosts) +
+         "\n";
+}
+
+std::string placement_json(const scenario::Scenario& scenario, const PlacedRanks& placed) {
+  Json first = Json::array();
+  for (const auto& one : placed.first) first.push_back({{"name", one.name}, {"step_s", one.step.value()}});
+  const auto* given = given_network(scenario);
+  const Json json = {{"scenario", scenario.name},
+                     {"given_step_s", placed.given.value()},
+                     {"best_step_s", placed.best.step.value()},
+                     {"best_is_given", placed.is_given},
+                     {"found", placed.best.name},
+                     {"bound_s", placed.bound.time.value()},
+                     {"bound_of", placed.bound.why},
+                     {"gap_ratio", placed.gap()},
+                     {"first", first},
+                     {"simulated", placed.simulated},
+                     {"stopped", placed.stopped},
+                     {"units", placed.best.order},
+                     {"hosts", given != nullptr ? Json(hosts_of(*given, placed.best.order)) : Json()}};
+  return json_document(json);
+}
+
+}  // namespace lockstep::output
