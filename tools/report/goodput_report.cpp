@@ -76,6 +76,22 @@ Json intervals_chart(const goodput::GoodputStudy& study, ReportData& data) {
                      data);
 }
 
+Json spares_chart(const goodput::SpareStudy& spares, ReportData& data) {
+  ChartLine waiting{"waits for repairs", {}, ChartLine::Mark::line_with_dots, {}};
+  ChartLine elastic{"elastic", {}, ChartLine::Mark::line_with_dots, {}};
+  for (const auto& row : spares.rows) {
+    const auto hosts = static_cast<double>(row.waiting.spares);
+    waiting.points.emplace_back(hosts, row.waiting.of_a_chip);
+    elastic.points.emplace_back(hosts, row.elastic.of_a_chip);
+  }
+  return chart_panel({"Useful time of a chip over spare hosts",
+                      "Over the time of all chips, those of the spare hosts included.",
+                      {"spare hosts", "count", ChartAxis::Scale::linear},
+                      {"useful time", "share", ChartAxis::Scale::from_zero},
+                      {std::move(waiting), std::move(elastic)}},
+                     data);
+}
+
 Json causes_panel(const goodput::GoodputStudy& study) {
   Json rows = Json::array();
   for (std::size_t i = 0; i < study.model.causes.size(); ++i) {
@@ -112,6 +128,7 @@ std::optional<std::string> goodput_report(const scenario::Scenario& scenario, co
                       {row_of("formula", study.expected, study.model.elastic),
                        row_of("simulated", study.simulated.mean, study.model.elastic)}));
   page.add(intervals_chart(study, page.data()));
+  if (study.spares) page.add(spares_chart(*study.spares, page.data()));
   page.add(causes_panel(study));
   return page.html();
 }

@@ -29,6 +29,7 @@ const pictures = [
   { file: "report_pipeline.png", command: ["run", join(scenarios, "llama3-405b-h100.yaml")], height: 870, look: async () => {} },
   { file: "report_dualpipe.png", command: ["run", join(scenarios, "llama3-405b-h100.yaml"), "--set", "pipeline.schedule=dualpipe-v", "--set", "batch.sequences=4096", "--set", "batch.microbatches=32"], height: 900, look: closer(3) },
   { file: "report_compare.png", command: ["compare", join(scenarios, "llama3-70b-h100.yaml"), join(scenarios, "llama3-70b-v5p.yaml")], height: 960, look: async () => {} },
+  { file: "report_goodput.png", command: ["goodput", join(scenarios, "published/llama3-405b-54-days.yaml"), "--days", "54", "--set", "reliability.failures=published"], height: 1480, look: async () => {} },
 ];
 
 for (const { file, command, height, look } of pictures) {

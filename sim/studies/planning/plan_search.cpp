@@ -68,7 +68,7 @@ class Search {
   /// Whether no plan in the queue is below the time of interest.
   [[nodiscard]] bool settled() const { return !queue_.empty() && queue_.top().bound_s > worth_until_s_; }
   [[nodiscard]] bool is_interrupted() const { return options_.interrupted && options_.interrupted(); }
-  [[nodiscard]] bool out_of_time() const { return seconds() >= options_.limit_s || is_interrupted(); }
+  [[nodiscard]] bool out_of_time() const { return is_over(options_, started_); }
 
   /// Branches with a bound above this, the time of the last plan shown, are not looked at.
   [[nodiscard]] double threshold() const { return fastest_.size() < options_.top ? worth_until_s_ : last_s_; }
@@ -377,6 +377,11 @@ double compared_time(double step_s) {
 
 double SearchResult::gap() const {
   return proof.open == 0 || best.empty() ? 0 : std::max(0.0, 1 - proof.lowest_open_s / best.front().figures.step_s);
+}
+
+bool is_over(const SearchOptions& options, std::chrono::steady_clock::time_point started) {
+  const std::chrono::duration<double> used = std::chrono::steady_clock::now() - started;
+  return used.count() >= options.limit_s || (options.interrupted && options.interrupted());
 }
 
 SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, PlanWorkers& workers) {

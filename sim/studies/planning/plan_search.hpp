@@ -2,6 +2,7 @@
 /// The best plan of a space, proven: best-first branch and bound. Every plan that could be better than the worst plan
 /// shown has been simulated; every other plan has a lower bound above that plan's time (plan_bound.hpp) or does not
 /// fit. A search that is stopped before that has the best plans it found, and a bound of what it did not look at.
+#include <chrono>
 #include <functional>
 #include <limits>
 #include <string>
@@ -59,6 +60,9 @@ struct SearchOptions {
   /// search ends there, and `top` is the most that it finds. Empty: the fastest `top` plans are what matters.
   std::function<double(const RankedPlan&)> worth_until;
 };
+
+/// Whether a search with these options, since then, has used up its time or is interrupted.
+[[nodiscard]] bool is_over(const SearchOptions& options, std::chrono::steady_clock::time_point started);
 
 [[nodiscard]] SearchResult search_plans(const PlanSpace& space, const SearchOptions& options, spdlog::logger& log);
 /// By these workers; SearchOptions::jobs and engine are theirs.

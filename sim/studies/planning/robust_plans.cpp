@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace lockstep::planning {
 namespace {
@@ -30,6 +31,7 @@ class Drawing {
 
   /// The healthy step above which no plan can be the best.
   double take(const RankedPlan& plan) {
+    if (!plans_.empty() && is_over(search_, started_)) return worth_until_s();
     const auto scenario = space_.scenario(space_.node_of(plan.choice), plan.choice);
     DistributionOptions drawing;
     drawing.draws = options_.draws;
@@ -102,6 +104,7 @@ class Drawing {
 
   const PlanSpace& space_;
   const SearchOptions& search_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   const RobustOptions& options_;
   spdlog::logger& log_;
   std::string no_bound_;  ///< a cause whose steps are not slower than the healthy one

@@ -26,7 +26,8 @@ struct RobustOptions {
 };
 
 struct RobustPlans {
-  SearchResult search;           ///< `best`: the plans that were drawn, in the order of their healthy steps
+  SearchResult search;           ///< `best`: the plans that were drawn, in the order of their healthy steps;
+                                 ///< of a search that was stopped also some that were not
   std::vector<DrawnPlan> plans;  ///< the best first
   double worth_until_s = 0;      ///< no plan with a longer healthy step can win
   std::string unproven;          ///< why another plan may be better after all; empty: none is

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <tuple>
 
 #include "sim/studies/goodput/run_facts.hpp"
 
@@ -16,6 +17,7 @@ class Runs {
 
   /// The step above which no plan can be the best.
   double take(const RankedPlan& plan) {
+    if (!plans_.empty() && is_over(search_, started_)) return worth_until_s();
     const auto scenario = space_.scenario(space_.node_of(plan.choice), plan.choice);
     const auto prepared = preparation::prepare_step(scenario);
     if (!most_goodput_) most_goodput_ = most_goodput_of(scenario, prepared.step.parameters);
@@ -69,6 +71,7 @@ class Runs {
 
   const PlanSpace& space_;
   const SearchOptions& search_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   spdlog::logger& log_;
   std::optional<double> most_goodput_;
   std::optional<ConfigError> refused_;

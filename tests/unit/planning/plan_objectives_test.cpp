@@ -132,6 +132,16 @@ TEST(RobustPlans, SayWhatIsNotProven) {
             "plans with longer healthy steps than those drawn are below the time from which on none can win");
 }
 
+// An interrupt ends the drawing too, but not before one plan is known.
+TEST(RobustPlans, AnInterruptEndsTheDrawing) {
+  const planning::PlanSpace space(space_with("variations: [{jitter: 0.5}]\n").load());
+  auto interrupted = options();
+  interrupted.interrupted = [] { return true; };
+  const auto result = search_robust_plans(space, interrupted, {draws, planning::Objective::p95}, silent);
+  EXPECT_EQ(result.plans.size(), 1U);
+  EXPECT_EQ(result.unproven, "the search was stopped");
+}
+
 TEST(RobustPlans, RegretIsTheLargestTimeBeyondTheFastest) {
   const StepDraws one({Seconds(1), Seconds(5)}), other({Seconds(2), Seconds(2)});
   EXPECT_EQ(planning::largest_regrets({&one, &other}), (std::vector<double>{3, 1}));

@@ -292,6 +292,34 @@ TEST(ReadScenario, ReliabilityHasClassesAndACheckpoint) {
   EXPECT_EQ(spec.checkpoint.stall, Seconds(4));
 }
 
+TEST(ReadScenario, ReliabilityHasPartsWithoutWhichTheJobGoesOn) {
+  const auto spec =
+      small_scenario({{"reliability",
+                       "{failures: {spine: {of: switch, tier: 2, mtbf: published, repair: 4 h, stops: false, source: a "
+                       "log}, port: {of: nic, mtbf: 1 h, stops: false, bandwidth: 0.5}, hot: {of: host, mtbf: 1 h, "
+                       "stops: false, slowdown: 1.2}}, restart: 5 min, repair: 1 day, checkpoint: {host_bandwidth: 5 "
+                       "GB/s, over: nics}}"}})
+          .reliability.value();
+  ASSERT_EQ(spec.classes.size(), 3U);
+  EXPECT_EQ(spec.classes[0].tier, 2);
+  EXPECT_FALSE(spec.classes[0].stops);
+  EXPECT_EQ(spec.classes[0].observed, 51) << "as the catalog has it";
+  EXPECT_EQ(spec.classes[0].among, 100000);
+  EXPECT_EQ(spec.classes[1].bandwidth, 0.5);
+  EXPECT_EQ(spec.classes[2].slowdown, 1.2);
+  EXPECT_EQ(spec.checkpoint.host, BytesPerSecond(5e9));
+  EXPECT_TRUE(spec.checkpoint.over_nics);
+  EXPECT_EQ(spec.checkpoint.write, BytesPerSecond(0)) << "the hosts are the limit";
+}
+
+TEST(ReadScenario, PublishedFailuresAreThoseOfTheCatalog) {
+  const auto spec =
+      small_scenario({{"reliability", "{failures: published, restart: 5 min, checkpoint: {write_bandwidth: 1 TB/s}}"}})
+          .reliability.value();
+  ASSERT_EQ(spec.classes.size(), scenario::published_failures().size());
+  for (const auto& one : spec.classes) EXPECT_TRUE(one.published) << one.name;
+}
+
 TEST(ReadScenario, PerturbationsAreOfEveryKind) {
   const auto list =
       small_scenario({{"perturbations",

@@ -45,11 +45,12 @@ std::string beside_the_fastest(const Plans& plans, const planning::SearchResult&
          figure(plans.front(), plans[position_of(place)]) + "\n";
 }
 
-std::string proof_text(const planning::SearchResult& search, const std::string& proven, const std::string& unproven) {
+std::string proof_text(const planning::SearchResult& search, std::size_t compared, const std::string& proven,
+                       const std::string& unproven) {
   const auto& proof = search.proof;
   const auto count = [](std::int64_t number) { return with_separators(static_cast<double>(number)); };
   const auto found = "of " + count(proof.space) + " plans, " + count(proof.simulated) + " were simulated and " +
-                     count(std::ssize(search.best)) + " compared so";
+                     count(static_cast<std::int64_t>(compared)) + " compared so";
   return unproven.empty() ? "proof: " + found + "; " + proven + "\n" : "not proven: " + found + "; " + unproven + "\n";
 }
 
@@ -80,7 +81,7 @@ std::string robust_text(const planning::PlanSpace& space, const planning::Robust
     return "+" + seconds(more) + " of " + what;
   };
   return text + table.to_string() + beside_the_fastest(plans.plans, plans.search, what, loses) +
-         proof_text(plans.search,
+         proof_text(plans.search, plans.plans.size(),
                     "every other plan takes more than " + seconds(plans.worth_until_s) +
                         " healthy, and no draw was faster than its plan's healthy step",
                     plans.unproven);
@@ -116,7 +117,7 @@ std::string run_plans_text(const planning::PlanSpace& space, const planning::Run
   };
   return text + table.to_string() + "useful step: the healthy step over goodput\n" +
          beside_the_fastest(plans.plans, plans.search, what, loses) +
-         proof_text(plans.search,
+         proof_text(plans.search, plans.plans.size(),
                     "no plan's goodput is above " + fixed(100 * plans.most_goodput, 2) +
                         " %, and every other plan takes more than " + seconds(plans.worth_until_s) + " healthy",
                     plans.unproven);
