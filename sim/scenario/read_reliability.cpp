@@ -95,7 +95,7 @@ InterruptionClass read_class(const std::string& name, const YamlView& view) {
   time("restart", result.restart);
   time("repair", result.repair);
   const auto tier = view["tier"];
-  if (tier.exists()) result.tier = tier.integer(1, most_tiers);
+  if (tier.exists()) result.tier = tier.integer(result.of == Component::network_switch ? 1 : 0, most_tiers);
   if (tier.exists() && !in_network(result.of))
     tier.problem("only networks have tiers", "a class of switches, links or optics");
   read_what_is_left(view, result);
