@@ -50,7 +50,8 @@ class Drawing {
     if (const auto step = step_by_replica(draws * sets)) prepare_healthy(*step);
     const auto of_a_cause = by_replica_ ? std::min(draws, draws_of_a_cause) : draws;
     all_draws_ = draws + (sets - 1) * of_a_cause;
-    StepDistribution result{healthy, steps(causes, draws), {}, {}};
+    const auto part = options_.part.value_or(DistributionOptions::Part{0, options_.draws});
+    StepDistribution result{healthy, steps(causes, position_of(part.last), position_of(part.first)), {}, {}};
     if (!options_.each_alone) {
       // All causes together are what was asked for.
     } else if (sets == 1) {
@@ -78,9 +79,9 @@ class Drawing {
     return step;
   }
 
-  StepDraws steps(const Causes& causes, std::size_t draws) {
+  StepDraws steps(const Causes& causes, std::size_t draws, std::size_t first = 0) {
     std::vector<Seconds> times;
-    for (std::size_t draw = 0; draw < draws; ++draw) {
+    for (std::size_t draw = first; draw < draws; ++draw) {
       if (options_.progress)
         options_.progress("drawing steps", static_cast<double>(done_) / static_cast<double>(all_draws_));
       times.push_back(step(under(causes, draw)));

@@ -51,6 +51,11 @@ struct DistributionOptions {
   DrawnSteps how = DrawnSteps::automatic;
   std::function<void(std::string_view stage, double fraction)> progress;  ///< may be empty
   bool each_alone = true;                                                 ///< false: only all causes together
+  /// Where several processes share the draws of all causes together: those from `first` on, before `last`.
+  struct Part {
+    int first = 0, last = 0;
+  };
+  std::optional<Part> part{};  ///< none: all draws
 };
 
 /// `prepared` and `healthy`: the scenario's, without its variations. Throws ConfigError for a scenario in which nothing

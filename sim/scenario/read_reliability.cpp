@@ -63,9 +63,6 @@ void read_what_is_left(const YamlView& view, InterruptionClass& into) {
   if (into.stops) return;
   if (into.of == Component::job) stops.problem("without the job nothing goes on", "a part of the cluster");
   if (into.planned) stops.problem("cannot be given with planned: true", "one of the two");
-  if (into.of == Component::nic && !bandwidth.exists())
-    stops.problem("a chip has no other way out of its host",
-                  "bandwidth: the share that a broken NIC has left, such as 0.5");
   if ((into.of == Component::chip || into.of == Component::host) && !slowdown.exists())
     stops.problem("a job does not go on without a chip",
                   "slowdown: how many times as long a broken one computes, such as 1.3");
@@ -95,7 +92,7 @@ InterruptionClass read_class(const std::string& name, const YamlView& view) {
   time("restart", result.restart);
   time("repair", result.repair);
   const auto tier = view["tier"];
-  if (tier.exists()) result.tier = tier.integer(1, most_tiers);
+  if (tier.exists()) result.tier = tier.integer(result.of == Component::network_switch ? 1 : 0, most_tiers);
   if (tier.exists() && !in_network(result.of))
     tier.problem("only networks have tiers", "a class of switches, links or optics");
   read_what_is_left(view, result);

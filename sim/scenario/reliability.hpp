@@ -22,7 +22,7 @@ inline constexpr IndexedArray<Component, std::string_view, 7> component_names{"c
 struct InterruptionClass {
   std::string name;
   Component of = Component::job;
-  std::optional<std::int64_t> tier;                   ///< of switches, links and optics, 1 beside the hosts; none: all
+  std::optional<std::int64_t> tier;                   ///< 1 beside the hosts, 0 of cables of a torus; none: all
   std::optional<std::int64_t> count;                  ///< none: as many as the cluster has
   Seconds mtbf{0};                                    ///< mean time between failures of one component; 0: as observed
   double observed = 0;                                ///< this many

@@ -382,6 +382,15 @@ TEST_F(Plan, ForTheRunOrdersByUsefulSteps) {
     last = plan["useful_step_s"];
   }
   EXPECT_THAT(good(run), HasSubstr("best by the useful time of the run"));
+  // Tokens take the useful steps of the run; of 32 x 512 a step.
+  auto with_tokens = run;
+  with_tokens.insert(with_tokens.end(), {"--tokens", "1e15", "--out", "made", "--write", "best.yaml"});
+  char days[64];
+  std::snprintf(days, sizeof days, "%.1f days",
+                1e15 / (32 * 512) * found["objective"]["plans"][0]["useful_step_s"].get<double>() / 86400);
+  EXPECT_THAT(good(with_tokens), HasSubstr(days));
+  EXPECT_EQ(json_file("made/plan.json")["objective"], found["objective"]);
+  EXPECT_EQ(json({"run", "best.yaml"})["step_time_s"], found["best"][0]["step_time_s"]);
 }
 
 TEST_F(Plan, AimsThatDoNotGoTogetherAreRefused) {

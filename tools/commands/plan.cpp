@@ -52,9 +52,11 @@ std::string as_scenario(const scenario::Scenario& scenario, const GivenScenario&
 // ---- what is said and written ----------------------------------------------------------------------
 
 std::string training_text(const PlanArguments& arguments, const planning::PlanSpace& space,
-                          const planning::SearchResult& result) {
-  if (arguments.tokens <= 0 || result.best.empty()) return "";
-  const auto training = training_of(arguments, space.base(), space.base().chips(), result.best.front().figures.step_s);
+                          const PlansByObjective& found) {
+  const auto& best = found.result.best;
+  if (arguments.tokens <= 0 || best.empty()) return "";
+  const double step_s = found.step_s > 0 ? found.step_s : best.front().figures.step_s;
+  const auto training = training_of(arguments, space.base(), space.base().chips(), step_s);
   return output::with_separators(arguments.tokens) + " tokens take " + output::fixed(training.days, 1) + " days" +
          (arguments.price > 0 ? " and cost " + output::with_separators(training.cost) : "") + "\n";
 }
@@ -160,7 +162,7 @@ void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
       arguments.out.empty() ? "" : write_folder(arguments, given, space, result, found.json, answer, log);
   const bool nothing_fits = result.best.empty() && !result.stopped;
   if (as_text) {
-    answer.print(found.text + training_text(arguments, space, result) +
+    answer.print(found.text + training_text(arguments, space, found) +
                  (nothing_fits ? what_would_fit(space, options, log) : "") + left_out);
   } else {
     output::print(plan_json(space, result, output::WallTimes::shown, {}, found.json));

@@ -33,6 +33,7 @@ struct PlansByObjective {
   planning::SearchResult result;  ///< `best`: as many as are shown, the best first
   std::string text;               ///< empty: no plan fits
   nlohmann::ordered_json json;
+  double step_s = 0;  ///< of the best on average: the mean of its draws, its useful step
 };
 [[nodiscard]] PlansByObjective search_by_objective(const PlanArguments& arguments, const planning::PlanSpace& space,
                                                    const planning::SearchOptions& options, spdlog::logger& log);

@@ -34,16 +34,16 @@ PlansByObjective search_by_objective(const PlanArguments& arguments, const plann
   if (arguments.for_run) {
     goodput::check_has_reliability(space.base());
     const auto plans = search_plans_for_run(space, search, log);
-    if (plans.plans.empty()) return {plans.search, "", {}};
+    if (plans.plans.empty()) return {plans.search, "", {}, 0};
     return {reordered(plans.search, plans.plans, arguments.top), output::run_plans_text(space, plans, arguments.top),
-            output::run_plans_json(plans, arguments.top)};
+            output::run_plans_json(plans, arguments.top), plans.plans.front().useful_step_s};
   }
   const planning::RobustOptions drawing{arguments.draws, objective_named(arguments.objective)};
   const auto plans = search_robust_plans(space, search, drawing, log);
-  if (plans.plans.empty()) return {plans.search, "", {}};
+  if (plans.plans.empty()) return {plans.search, "", {}, 0};
   return {reordered(plans.search, plans.plans, arguments.top),
-          output::robust_text(space, plans, drawing, arguments.top),
-          output::robust_json(plans, drawing, arguments.top)};
+          output::robust_text(space, plans, drawing, arguments.top), output::robust_json(plans, drawing, arguments.top),
+          plans.plans.front().steps.mean().value()};
 }
 
 }  // namespace lockstep::commands

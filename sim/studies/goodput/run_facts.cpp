@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "sim/studies/faults/fault_study.hpp"
 #include "sim/studies/faults/losses.hpp"
@@ -188,13 +189,30 @@ class Finding {
                                                                        : chip,
                                            1, placed_});
       if (by_nic) {
-        part.without.perturbations.emplace_back(program::DegradedNode{cluster.node(node).name, one.bandwidth});
+        take_from_nic(part.without, cluster, node, cluster.unit_of(of_part.front()), one.bandwidth);
       } else {
         part.without.perturbations.emplace_back(
             program::SlowChip{cluster.coordinates(of_part.front()), one.of == Component::host, one.slowdown});
       }
     }
     return parts;
+  }
+
+  /// A NIC with a share of its bandwidth left; without any, the other NICs of its host carry what it carried.
+  static void take_from_nic(scenario::Scenario& without, const topologies::Cluster& cluster, topologies::NodeId nic,
+                            int unit, double bandwidth) {
+    if (bandwidth > 0) {
+      without.perturbations.emplace_back(program::DegradedNode{cluster.node(nic).name, bandwidth});
+      return;
+    }
+    std::set<topologies::NodeId> nics;
+    for (int place = 0; place < cluster.unit_size(); ++place)
+      nics.insert(cluster.nic_of(unit * cluster.unit_size() + place));
+    const auto number = cluster.unit_is_torus() ? 1.0 : static_cast<double>(nics.size());
+    for (const auto one : nics) {
+      if (number > 1 || one == nic)
+        without.perturbations.emplace_back(program::DegradedNode{cluster.node(one).name, 1 - 1 / number});
+    }
   }
 
   /// The step with whole replicas left out, and as much less work.

@@ -14,6 +14,7 @@ namespace {
 std::int64_t count_of(const scenario::InterruptionClass& given, const topologies::ComponentCounts& counts) {
   const auto of_tier = [&](std::int64_t all, const std::vector<std::int64_t>& by_tier) {
     if (!given.tier) return all;
+    if (*given.tier == 0) return counts.torus_links;
     return *given.tier > std::ssize(by_tier) ? 0 : by_tier[position_of(*given.tier) - 1];
   };
   switch (given.of) {
@@ -107,7 +108,8 @@ void check_rate(const scenario::Scenario& scenario, const Cause& cause, const st
   if (cause.rate * step.value() <= 1) return;
   problems.add({scenario.where(key), key,
                 "happens every " + format(Seconds(1 / cause.rate)) + ", more than once in a step of " + format(step),
-                "a longer time between failures of one of the " + std::to_string(cause.count)});
+                cause.count == 1 ? "a longer time between failures"
+                                 : "a longer time between failures of one of the " + std::to_string(cause.count)});
 }
 
 void check(const scenario::Scenario& scenario, const RunModel& model) {

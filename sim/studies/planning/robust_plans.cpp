@@ -1,8 +1,11 @@
 #include "sim/studies/planning/robust_plans.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <tuple>
+
+#include "sim/studies/isolated.hpp"
 
 namespace lockstep::planning {
 namespace {
@@ -33,13 +36,7 @@ class Drawing {
   double take(const RankedPlan& plan) {
     if (!plans_.empty() && is_over(search_, started_)) return worth_until_s();
     const auto scenario = space_.scenario(space_.node_of(plan.choice), plan.choice);
-    DistributionOptions drawing;
-    drawing.draws = options_.draws;
-    drawing.engine = search_.engine;
-    drawing.each_alone = false;
-    drawing.progress = search_.progress;
-    const auto prepared = preparation::prepare(scenario);
-    auto steps = step_distribution(scenario, prepared, Seconds(plan.figures.step_s), drawing, log_).steps;
+    auto steps = drawn(scenario, Seconds(plan.figures.step_s));
     if (steps.best().value() < plan.figures.step_s * (1 - rounding)) ++faster_than_healthy_;
     plans_.push_back({plan, std::move(steps), 0});
     return no_bound_.empty() ? worth_until_s() : std::numeric_limits<double>::infinity();
@@ -64,6 +61,39 @@ class Drawing {
   }
 
  private:
+  /// The draws are shared out to as many processes as the search has jobs.
+  [[nodiscard]] StepDraws drawn(const scenario::Scenario& scenario, Seconds healthy) const {
+    const auto prepared = preparation::prepare(scenario);
+    const int parts = std::min(search_.jobs, options_.draws);
+    const auto first_of = [&](std::size_t part) {
+      return static_cast<int>(std::int64_t{options_.draws} * static_cast<std::int64_t>(part) / parts);
+    };
+    std::vector<double> times(position_of(options_.draws));
+    studies::in_children(
+        position_of(parts), parts,
+        [&](std::size_t part) {
+          DistributionOptions drawing;
+          drawing.draws = options_.draws;
+          drawing.engine = search_.engine;
+          drawing.each_alone = false;
+          drawing.part = {first_of(part), first_of(part + 1)};
+          const auto steps = step_distribution(scenario, prepared, healthy, drawing, log_).steps.in_order();
+          std::string text;
+          for (const auto step : steps) {
+            const double seconds = step.value();
+            text.append(reinterpret_cast<const char*>(&seconds), sizeof seconds);
+          }
+          return text;
+        },
+        [&](std::size_t part, studies::Child& child) {
+          const auto text = child.answer();
+          std::memcpy(times.data() + first_of(part), text.data(), text.size());
+        });
+    std::vector<Seconds> steps;
+    for (const double seconds : times) steps.emplace_back(seconds);
+    return StepDraws(std::move(steps));
+  }
+
   [[nodiscard]] std::vector<const StepDraws*> draws() const {
     std::vector<const StepDraws*> draws;
     for (const auto& plan : plans_) draws.push_back(&plan.steps);

@@ -20,11 +20,11 @@ class Runs {
     if (!plans_.empty() && is_over(search_, started_)) return worth_until_s();
     const auto scenario = space_.scenario(space_.node_of(plan.choice), plan.choice);
     const auto prepared = preparation::prepare_step(scenario);
-    if (!most_goodput_) most_goodput_ = most_goodput_of(scenario, prepared.step.parameters);
     goodput::FactsOptions options;
     options.jobs = search_.jobs;
-    const auto found = run_facts(scenario, prepared, Seconds(plan.figures.step_s), options, log_);
     try {
+      if (!most_goodput_) most_goodput_ = most_goodput_of(scenario, prepared.step.parameters);
+      const auto found = run_facts(scenario, prepared, Seconds(plan.figures.step_s), options, log_);
       auto model = run_model(scenario, found.facts);
       auto shares = expected_shares(model);
       const double useful_step_s = plan.figures.step_s / shares.useful;

@@ -96,6 +96,13 @@ TEST(RunFacts, ANicOfWhichHalfIsLeftSlowsTheStepAsItsPerturbationDoes) {
   EXPECT_LT(found.facts.broken[0][0].speed, 1);
 }
 
+/// A host with one NIC has no other: without it the job stops.
+TEST(RunFacts, AHostWithOneNicStops) {
+  const auto found = facts_of(with(test::on_two_leaves(), spec_of(goes_on(scenario::Component::nic))));
+  ASSERT_EQ(found.facts.broken[0].size(), 1U);
+  EXPECT_EQ(found.facts.broken[0][0].speed, 0);
+}
+
 /// Eight nodes, a replica on each chip of a pair: tensor 2, data 32.
 scenario::Scenario small(const std::string& more) {
   return scenario::scenario_of_text(
@@ -104,6 +111,20 @@ scenario::Scenario small(const std::string& more) {
       "batch: {sequences: 64, sequence_length: 512}\nreliability:\n  restart: 1 min\n" +
           more,
       "test.yaml", ".");
+}
+
+// A NIC that is gone leaves seven of eight to its host, which carry what it carried.
+TEST(RunFacts, AHostGoesOnOverItsOtherNics) {
+  const auto scenario = small(
+      "  failures: {rail: {of: nic, mtbf: 5000 h, repair: 1 h, stops: false}}\n  checkpoint: {write_bandwidth: 1 "
+      "GB/s}\n");
+  const auto found = facts_of(scenario);
+  ASSERT_FALSE(found.facts.broken[0].empty());
+  auto without = scenario;
+  for (int nic = 0; nic < 8; ++nic)
+    without.perturbations.emplace_back(program::DegradedNode{"nic(0," + std::to_string(nic) + ")", 7.0 / 8});
+  EXPECT_DOUBLE_EQ(found.facts.broken[0][0].speed, step_of(scenario) / step_of(without));
+  EXPECT_LT(found.facts.broken[0][0].speed, 1);
 }
 
 // A missing host takes four of the 32 replicas and an eighth of the batch: the speed is 7/8 of the tokens in the step

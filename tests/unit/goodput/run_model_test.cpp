@@ -98,6 +98,17 @@ TEST(RunModel, PartsOfNetworksAreCountedByTier) {
   EXPECT_EQ(model.causes[2].count, 64);
 }
 
+// A torus of 4x4x4: each of 64 chips has a cable on each of three closed axes. Its 16 hosts have one each to their
+// switch.
+TEST(RunModel, CablesOfATorusAreOfTierNought) {
+  const auto scenario = scenario_with(
+      basics + "  failures:\n    torus: {of: link, tier: 0, mtbf: 100 h}\n    all: {of: link, mtbf: 100 h}\n",
+      "tpu-v5p:4x4x4");
+  const auto model = run_model(scenario, facts);
+  EXPECT_EQ(model.causes[0].count, 192);
+  EXPECT_EQ(model.causes[1].count, 192 + 16);
+}
+
 // The catalog's table holds for the parts that there are; one row's rate can be taken alone.
 TEST(RunModel, PublishedRatesAreThoseOfTheCatalog) {
   const auto table = run_model(scenario_with(basics + "  failures: published\n"), facts);
