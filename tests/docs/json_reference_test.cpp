@@ -80,8 +80,7 @@ const std::vector<Documented> documented{
       "$TMP/space.yaml " +
           nodes}},
     {"design experts",
-     {"lockstep design experts tests/data/scenarios/validation_grid_mixture.yaml --set "
-      "routing.loads=../loads_of_8_experts.csv"}},
+     {"lockstep design experts $TMP/experts.yaml"}},
     {"design placement",
      {"lockstep design placement --moves 4 " + nodes, "lockstep design placement --moves 0 $TMP/west.yaml"}},
     {"goodput",
