@@ -79,8 +79,7 @@ const std::vector<Documented> documented{
       "lockstep design network --prices tests/data/prices/round.yaml --tokens 1e12 --within 50 --space "
       "$TMP/space.yaml " +
           nodes}},
-    {"design experts",
-     {"lockstep design experts $TMP/experts.yaml"}},
+    {"design experts", {"lockstep design experts $TMP/experts.yaml"}},
     {"design placement",
      {"lockstep design placement --moves 4 " + nodes, "lockstep design placement --moves 0 $TMP/west.yaml"}},
     {"goodput",
