@@ -114,6 +114,14 @@ TEST_F(Design, WrongWordsAreRefused) {
   EXPECT_THAT(run({"design", "network"}).errors, HasSubstr("lockstep design network: --prices is missing"));
 }
 
+TEST_F(Design, AListWithoutNetworksSaysSo) {
+  write("chips.yaml", "chips: {h100: {hour: 2 USD/h}}\n");
+  auto words = network(two_radices);
+  EXPECT_THAT(good(words), Not(HasSubstr("Assumed")));
+  words[4] = "chips.yaml";
+  EXPECT_THAT(good(words), HasSubstr("Assumed: networks cost nothing and draw no power"));
+}
+
 // Networks that cannot be built are counted; where none can, the first reason is told.
 TEST_F(Design, WhatCannotBeBuiltIsCounted) {
   const auto document = json(network("grid: {cluster.fabric.oversubscription: [1, 0.5]}\n"));

@@ -88,9 +88,7 @@ const std::vector<Documented> documented{
       "lockstep design network --prices tests/data/prices/round.yaml --tokens 1e12 --within 50 --space "
       "$TMP/space.yaml " +
           nodes}},
-    {"design experts",
-     {"lockstep design experts tests/data/scenarios/validation_grid_mixture.yaml --set "
-      "routing.loads=../loads_of_8_experts.csv"}},
+    {"design experts", {"lockstep design experts $TMP/experts.yaml"}},
     {"design placement",
      {"lockstep design placement --moves 4 " + nodes, "lockstep design placement --moves 0 $TMP/west.yaml"}},
     {"goodput",

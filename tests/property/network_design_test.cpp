@@ -52,6 +52,10 @@ const std::string fabrics =
     "  - {cluster.fabric.kind: rail_optimised, cluster.fabric.rails: separate}\n"
     "grid: {cluster.fabric.oversubscription: [1, 3, 7], cluster.node.nics.count: [8, 2]}\n";
 
+const std::string hashed =
+    "grid: {cluster.fabric.kind: [fat_tree, rail_optimised], cluster.fabric.routing: [ecmp, spray], "
+    "cluster.fabric.oversubscription: [1, 7], cluster.node.nics.count: [8, 2]}\n";
+
 struct SpaceCase {
   std::string name;
   std::vector<std::string> scenarios;
@@ -62,7 +66,8 @@ struct SpaceCase {
 const std::vector<SpaceCase> cases{
     {"Fsdp", {fsdp}, {1}, fabrics},       {"Replicas", {replicas}, {1}, fabrics},
     {"Experts", {experts}, {1}, fabrics}, {"TwoScenarios", {replicas, experts}, {3, 1}, fabrics},
-    {"Usual", {fsdp}, {1}, ""},           {"Shapes", {torus}, {1}, ""}};
+    {"Hashed", {experts}, {1}, hashed},   {"Usual", {fsdp}, {1}, ""},
+    {"Shapes", {torus}, {1}, ""}};
 
 spdlog::logger& silent() {
   static spdlog::logger log("silent", std::make_shared<spdlog::sinks::null_sink_mt>());

@@ -171,6 +171,40 @@ TEST_P(UnevenLeaves, WholeGroupsGoFirst) {
 INSTANTIATE_TEST_SUITE_P(Networks, UnevenLeaves, testing::Values(networks[1]),
                          [](const auto& tested) { return tested.param.name; });
 
+// Two fast nodes and two slow ones in a pipeline of two stages, in each of their 24 orders: none is below the bound,
+// and the best is found, in which those of a kind make a stage.
+class Kinds : public test::ScratchFolder {};
+TEST_F(Kinds, TheBestOfAllOrdersIsFound) {
+  make("job.yaml",
+       "format: 1\nmodel: {layers: 12, d_model: 4096, d_ff: 16384, heads: 32, vocabulary: 32000}\n"
+       "cluster: {groups: [{node: {like: dgx-h100, chips: 2}, nodes: 2}, {node: {like: dgx-a100, chips: 2}, nodes: "
+       "2}]}\n"
+       "mesh: {tensor: [gpu], data: [node/2], pipeline: [rest]}\nparallel: {tensor: 2, data: 2, pipeline: 2}\n"
+       "pipeline: {layers: by_speed}\nbatch: {sequences: 16, sequence_length: 1024, microbatches: 8}\n");
+  auto scenario = scenario::load_scenario(place("job.yaml"));
+  const auto bound = place_ranks::placement_bound(scenario).time;
+  UnitOrder order{0, 1, 2, 3}, worst;
+  Seconds best(1e9), longest(0);
+  do {
+    auto other = scenario;
+    other.cluster = place_ranks::with_order(other.cluster, order);
+    SimulateOptions options;
+    options.engine = engine::EngineKind::max_min;
+    options.explained = false;
+    const auto step = simulate(other, options, silent()).metrics.step_time;
+    EXPECT_GE(step, bound);
+    best = std::min(best, step);
+    if (step > longest) longest = step, worst = order;
+  } while (std::next_permutation(order.begin(), order.end()));
+  EXPECT_GT(longest, best * 1.1);
+  scenario.cluster = place_ranks::with_order(scenario.cluster, worst);
+  PlaceOptions options;
+  options.moves = 24;
+  options.engine = engine::EngineKind::max_min;
+  EXPECT_NEAR(place_ranks::place_ranks(scenario, options, silent()).best.step.value(), best.value(),
+              1e-9 * best.value());
+}
+
 /// The least load of the fullest rank over the average, by trying every division of the experts.
 double least_fullest(const std::vector<double>& tokens, std::size_t ranks) {
   std::vector<double> loads(ranks, 0);

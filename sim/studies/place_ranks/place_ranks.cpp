@@ -29,7 +29,8 @@ class Search {
     refuse_one_unit(scenario, *prepared.machine.cluster);
     scenario_ = with_places(scenario, prepared);
     blocks_ = blocks_of(*prepared.machine.cluster);
-    first_ = first_orders(*prepared.machine.cluster, spans_of(*prepared.machine.cluster, *prepared.machine.mesh));
+    spans_ = spans_of(*prepared.machine.cluster, *prepared.machine.mesh);
+    first_ = first_orders(*prepared.machine.cluster, spans_);
   }
 
   PlacedRanks run() {
@@ -110,7 +111,7 @@ class Search {
     std::vector<TriedOrder> made;
     std::vector<scenario::Scenario> scenarios;
     for (int i = 0; i < attempts && made.size() < at_a_time; ++i) {
-      auto order = moved(placed_.best.order, blocks_, random_);
+      auto order = moved(placed_.best.order, blocks_, spans_, random_);
       if (!known_.insert(order).second) continue;
       scenarios.push_back(ordered(order));
       made.push_back(
@@ -133,6 +134,7 @@ class Search {
   std::mt19937_64 random_;
   scenario::Scenario scenario_;
   Blocks blocks_;
+  std::vector<int> spans_;
   std::vector<NamedOrder> first_;
   std::set<UnitOrder> known_;
   PlacedRanks placed_;

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "sim/collectives/lower_bound.hpp"
 #include "sim/preparation/preparation.hpp"
 #include "sim/studies/design_networks/step_bound.hpp"
 #include "sim/studies/place_ranks/unit_orders.hpp"
 #include "topologies/cluster/node_sets.hpp"
+#include "workloads/pipeline/schedules/schedules.hpp"
 
 namespace lockstep::place_ranks {
 namespace {
@@ -100,10 +102,28 @@ class LeastCollectives {
   std::map<std::pair<Kind, program::CommunicatorId>, std::optional<collectives::CollectiveBound>> bounds_;
 };
 
+/// What a stage computes on the mean, were all chips of the fastest kind: some stage computes as much, however layers
+/// are split over stages.
+Seconds mean_compute(const program::Program& program) {
+  double sum = 0;
+  std::set<workloads::StageId> stages(program.stage_of_rank.begin(), program.stage_of_rank.end());
+  for (const auto& op : program.ops) {
+    if (op.kind != program::ProgramOp::Kind::compute || op.streams.front() != 0) continue;
+    double least = op.duration.value();
+    for (const auto& on_chip : op.on_chips) least = std::min(least, on_chip.duration.value());
+    sum += least;
+  }
+  return Seconds(sum / static_cast<double>(stages.size()) * (1 - 1e-9));
+}
+
 Seconds bound_of_nodes(const scenario::Scenario& scenario) {
   const auto ideal = on_a_crossbar(scenario);
   const auto prepared = preparation::prepare_step(ideal);
   const auto program = preparation::lower_with_perturbations(ideal, prepared);
+  // Where chips differ, another order may split the layers in another way; and a designed schedule follows the sends.
+  const auto* schedule = workloads::find_schedule(scenario.pipeline.schedule);
+  const bool differs = scenario.pipeline.layers_by_speed && scenario.cluster.chips().count() > 1;
+  if (differs || (schedule != nullptr && schedule->designs)) return mean_compute(program);
   LeastCollectives least(prepared, program);
   return design_networks::step_bound(program, [&](const program::ProgramOp& op) { return least.of(op); });
 }

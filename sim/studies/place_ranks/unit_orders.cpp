@@ -102,6 +102,14 @@ std::vector<std::size_t> runs_of(const UnitOrder& order, const std::vector<int>&
   return begins;
 }
 
+/// The same of runs of so many.
+std::vector<std::size_t> every(std::size_t many, std::size_t units) {
+  std::vector<std::size_t> begins;
+  for (std::size_t begin = 0; begin < units; begin += many) begins.push_back(begin);
+  begins.push_back(units);
+  return begins;
+}
+
 }  // namespace
 
 std::optional<UnitOrder> order_of(const ClusterSpec& spec) {
@@ -184,14 +192,16 @@ std::vector<NamedOrder> first_orders(const topologies::Cluster& cluster, const s
   return different;
 }
 
-UnitOrder moved(UnitOrder order, const Blocks& blocks, std::mt19937_64& random) {
+UnitOrder moved(UnitOrder order, const Blocks& blocks, const std::vector<int>& spans, std::mt19937_64& random) {
   const auto below = [&](std::size_t bound) { return static_cast<std::size_t>(random() % bound); };
-  const auto tier = below(blocks.size() + 1);  // the last: single units
-  auto begins = tier < blocks.size() ? runs_of(order, blocks[tier]) : std::vector<std::size_t>{};
-  if (begins.size() < 3) {
-    begins.resize(order.size() + 1);
-    std::iota(begins.begin(), begins.end(), std::size_t{0});
+  const auto way = below(blocks.size() + spans.size() + 1);  // the last: single units
+  std::vector<std::size_t> begins;
+  if (way < blocks.size()) {
+    begins = runs_of(order, blocks[way]);
+  } else if (way < blocks.size() + spans.size()) {
+    begins = every(static_cast<std::size_t>(spans[way - blocks.size()]), order.size());
   }
+  if (begins.size() < 3) begins = every(1, order.size());
   auto first = below(begins.size() - 1), second = below(begins.size() - 2);
   if (second >= first) ++second;
   if (second < first) std::swap(first, second);

@@ -34,7 +34,9 @@ struct NamedOrder {
 /// hold whole groups first; the nearest unit next.
 [[nodiscard]] std::vector<NamedOrder> first_orders(const topologies::Cluster& cluster, const std::vector<int>& spans);
 
-/// Another order one move away: two units, or two runs of units that lie in one block each, change places.
-[[nodiscard]] UnitOrder moved(UnitOrder order, const Blocks& blocks, std::mt19937_64& random);
+/// Another order one move away: two units, two runs of units that lie in one block each, or the units of two groups
+/// (`spans`) change places.
+[[nodiscard]] UnitOrder moved(UnitOrder order, const Blocks& blocks, const std::vector<int>& spans,
+                              std::mt19937_64& random);
 
 }  // namespace lockstep::place_ranks

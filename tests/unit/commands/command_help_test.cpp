@@ -46,6 +46,32 @@ TEST(CommandHelp, HoldsWhatTheOptionsAre) {
   EXPECT_EQ(work.options[4].value, "") << "a flag takes no value";
 }
 
+/// `make`, which has a command of its own.
+CommandHelp nested() {
+  commands::CommandLine line("does things", "tool");
+  auto make = line.command("make", "makes things");
+  auto boat = make.command("boat", "makes a boat");
+  std::string wood = "oak";
+  boat.option("--wood", wood, "of what").one_of({"oak", "elm"});
+  (void)line.command("rest", "does less");
+  return line.help();
+}
+
+TEST(CommandHelp, HoldsCommandsBelowCommands) {
+  const auto program = nested();
+  ASSERT_EQ(program.commands.size(), 2U);
+  ASSERT_EQ(program.commands[0].commands.size(), 1U);
+  EXPECT_EQ(program.commands[0].commands[0].name, "boat");
+  const auto page = manual_page(program, "1");
+  EXPECT_THAT(page, HasSubstr(".SS tool make boat\nmakes a boat\n"));
+  EXPECT_THAT(page, Not(HasSubstr(".SS tool make\n")));
+  const auto bash = completion(program, "bash");
+  EXPECT_THAT(bash, HasSubstr("if [ \"$command\" = make ]; then"));
+  EXPECT_THAT(bash, HasSubstr("make-boat:--wood) words='oak elm' ;;"));
+  EXPECT_THAT(completion(program, "fish"),
+              HasSubstr("-n '__fish_seen_subcommand_from make; and __fish_seen_subcommand_from boat' -l wood"));
+}
+
 // troff takes a line that begins with a dot or a quote as a request, and a bare dash as a hyphen.
 TEST(ManualPage, IsTextToTroff) {
   CommandHelp program{"tool", "does things", "", {}, {{"work", ".first\n'second with a \\", "", {}, {}}}};

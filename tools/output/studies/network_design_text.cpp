@@ -152,6 +152,13 @@ std::string proof(const DesignedSpace& of, const NetworkDesign& design) {
          ", and networks from there on may be faster\n";
 }
 
+/// A list that prices no network makes all of them cost the same.
+std::string what_has_no_price(const NetworkDesign& design) {
+  const bool has_bill = std::any_of(design.networks.begin(), design.networks.end(),
+                                    [](const auto& one) { return !one.machine.network.empty(); });
+  return has_bill ? "" : "Assumed: networks cost nothing and draw no power, since the price list has none.\n";
+}
+
 }  // namespace
 
 std::string network_design_text(const DesignedSpace& of, const NetworkDesign& design) {
@@ -163,7 +170,7 @@ std::string network_design_text(const DesignedSpace& of, const NetworkDesign& de
   if (of.within > 0) text += ", times within " + percent(of.within) + " taken for equal";
   return text + "\nmoney in " + of.aim.prices->currency + ", " + with_separators(of.aim.tokens) + " tokens\n\n" +
          front_table(of, design) + steps_table(of, design) + bill_table(design) + next_money(design) +
-         least_total(of, design) + proof(of, design);
+         least_total(of, design) + what_has_no_price(design) + proof(of, design);
 }
 
 }  // namespace lockstep::output
