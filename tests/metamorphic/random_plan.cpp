@@ -139,8 +139,8 @@ void add_perturbations(Draft& draft, Random& random) {
                  "[{jitter: 0.02, seed: 1, distribution: exponential}, {random_links: 2, seed: 2, bandwidth: 0.25}]"}));
 }
 
-/// Replicas along the data axis take their steps apart.
-void add_local_updates(Draft& draft, const Sizes& sizes, Random& random) {
+/// Replicas along the data axis take their steps apart. Draws by itself: what is drawn next does not depend on it.
+void add_local_updates(Draft& draft, const Sizes& sizes, Random random) {
   if (sizes.data == 1 || !random.percent(25)) return;
   const auto fragments = random.one_of<std::int64_t>({1, 1, 2, 3}), between = random.one_of<std::int64_t>({1, 2, 5});
   draft.set("parallel.zero", 0);

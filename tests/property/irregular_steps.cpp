@@ -76,6 +76,7 @@ std::optional<Draft> drawn(const IrregularDeal& deal, Random& random) {
   const auto longer = deal.schedule.empty() ? 1 : random.one_of<std::int64_t>({1, 2, 4});  // a steady state to repeat
   for (const auto* key : {"batch.sequences", "batch.microbatches"}) draft.set(key, longer * draft.number(key));
   draft.remove("perturbations");
+  draft.remove("training.local_updates");  // an outer step may need other links, and has no draws
   if (!deal.schedule.empty()) draft.set("pipeline.schedule", deal.schedule);
   if (deal.irregularity == "uneven stages" && !make_stages_uneven(draft, model.layers, random)) return {};
   if (deal.irregularity == "uneven experts") {
