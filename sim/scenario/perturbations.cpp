@@ -21,9 +21,10 @@ std::string node_name(const YamlView& view) {
   return view.is_list() ? program::chip_name(coordinates(view)) : view.text();
 }
 
-double slowdown(const YamlView& view) {
+/// A perturbation may make a chip faster than the others; what varies only slows down, on which `plan --draws` relies.
+double slowdown(const YamlView& view, double least = 1e-3) {
   const auto value = view.require("slowdown", "how many times as long computing takes, such as 1.5");
-  return value.exists() ? value.number(1e-3, most_slowdown) : 1;
+  return value.exists() ? value.number(least, most_slowdown) : 1;
 }
 
 double bandwidth(const YamlView& view) {
@@ -88,7 +89,7 @@ std::optional<program::Perturbation> read_variation(const YamlView& view) {
   const auto seed = given.exists() ? static_cast<std::uint64_t>(given.integer(0, 1'000'000'000)) : 1;
   if (const auto jitter = view["jitter"]; jitter.exists()) return read_jitter(view, jitter, seed);
   if (const auto share = view["stragglers"]; share.exists())
-    return program::Stragglers{share_of(share), seed, slowdown(view)};
+    return program::Stragglers{share_of(share), seed, slowdown(view, 1)};
   if (const auto share = view["flaky_links"]; share.exists()) {
     program::FlakyLinks links{share_of(share), seed, bandwidth(view)};
     if (links.bandwidth == 0)

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/core/counted.hpp"
 #include "sim/scenario/reading_private.hpp"
 
 namespace lockstep::scenario {
@@ -55,24 +56,27 @@ class LocalUpdatesReader {
   void read_period() {
     const auto steps =
         keys_.require(view_, "inner_steps", "steps between two reductions of one parameter, such as 500");
-    if (steps.exists()) updates_.inner_steps = steps.integer(1, 1'000'000'000);
-    const auto fragments = keys_.optional(view_, "fragments");
-    if (fragments.exists()) {
-      updates_.fragments = fragments.integer(1, 1'000'000);
-      if (steps.exists() && updates_.fragments > updates_.inner_steps)
-        return fragments.problem(std::to_string(updates_.fragments) + " fragments do not take turns within " +
-                                     std::to_string(updates_.inner_steps) + " inner steps",
-                                 "at most as many as inner_steps");
-    }
-    const auto layers = keys_.optional(view_, "fragment_layers");
+    const auto fragments = keys_.optional(view_, "fragments"), layers = keys_.optional(view_, "fragment_layers"),
+               delay = keys_.optional(view_, "delay");
     if (layers.exists()) updates_.in_runs = layers.choice({"interleaved", "sequential"}) == 1;
-    const auto delay = keys_.optional(view_, "delay");
-    if (!delay.exists()) return;
-    updates_.delay = delay.integer(0, 1'000'000'000);
-    if (steps.exists() && updates_.delay > updates_.steps_between())
+    const bool periods_known = read_count(steps, 1'000'000'000, updates_.inner_steps);
+    const bool parts_known = read_count(fragments, 1'000'000, updates_.fragments) || !fragments.exists();
+    if (delay.exists()) updates_.delay = delay.integer(0, 1'000'000'000);
+    if (!periods_known || !parts_known) return;  // nothing is said of what follows from a wrong value
+    if (updates_.fragments > updates_.inner_steps)
+      return fragments.problem(counted(updates_.fragments, "fragment") + " do not take turns within " +
+                                   counted(updates_.inner_steps, "inner step"),
+                               "at most as many as inner_steps");
+    if (delay.exists() && updates_.delay > updates_.steps_between())
       delay.problem("a fragment would still be under way when the next one starts, " +
                         std::to_string(updates_.steps_between()) + " inner steps later",
                     "at most " + std::to_string(updates_.steps_between()) + ", inner_steps / fragments");
+  }
+
+  /// Whether there is a number, and none that is wrong, for which YamlView::integer takes the least.
+  static bool read_count(const YamlView& view, std::int64_t most, std::int64_t& into) {
+    if (view.exists()) into = view.integer(1, most);
+    return view.is_scalar() && (into > 1 || view.text() == "1");
   }
 
   void read_reduction() {
@@ -101,7 +105,9 @@ class LocalUpdatesReader {
 void read_local_updates(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   if (!view.exists()) return;
   if (!view.is_map()) {
-    if (expect_value(view, "none, or a map such as {axis: data, inner_steps: 500}")) (void)view.choice({"none"});
+    const std::string expected = "none, or a map such as {axis: data, inner_steps: 500}";
+    if (expect_value(view, expected) && view.text() != "none")
+      view.problem('`' + view.text() + "` is not known", expected);
     return;
   }
   scenario.step.local_updates = LocalUpdatesReader(view, keys, scenario).read();

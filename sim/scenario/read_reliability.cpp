@@ -49,12 +49,13 @@ bool in_network(Component of) {
 /// What a job that goes on without a part has left of it.
 void read_what_is_left(const YamlView& view, InterruptionClass& into) {
   const auto stops = view["stops"];
-  if (stops.exists()) into.stops = stops.boolean();
+  const bool unclear = stops.exists() && !(stops.is_scalar() && (stops.text() == "true" || stops.text() == "false"));
+  if (stops.exists()) into.stops = stops.boolean() || unclear;
   const auto bandwidth = view["bandwidth"], slowdown = view["slowdown"];
   if (bandwidth.exists()) into.bandwidth = bandwidth.number(least_bandwidth, 1);
   if (slowdown.exists()) into.slowdown = slowdown.number(1, most_slowdown);
   const auto only = [&](const YamlView& key, bool fits, const char* expected) {
-    if (key.exists() && (into.stops || !fits))
+    if (key.exists() && !unclear && (into.stops || !fits))
       key.problem("says what is left of a part that does not stop the job", expected);
   };
   only(bandwidth, into.of == Component::nic, "stops: false, and a class of NICs");

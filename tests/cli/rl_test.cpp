@@ -8,6 +8,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::StartsWith;
 using Words = std::vector<std::string>;
 
 class Rl : public CommandLine {
@@ -61,7 +62,13 @@ TEST_F(Rl, ComparesSplits) {
 TEST_F(Rl, RefusesWhatIsWrong) {
   EXPECT_EQ(complaint("policy: policy.yaml\n", ""),
             "wrong.yaml:1:1: policy: missing; expected the scenario of the policy's training\n");
-  EXPECT_THAT(complaint("policy.yaml", "none.yaml"), HasSubstr("none.yaml"));
+  EXPECT_THAT(complaint("policy.yaml", "none.yaml"),
+              AllOf(StartsWith("wrong.yaml:2:9: policy: "), HasSubstr("none.yaml")));
+  EXPECT_EQ(complaint("sequences: 8, tokens_per_s: 800", "sequences: 0, tokens_per_s: 0, tokens_per_s_alone: 5"),
+            "wrong.yaml:4:46: generation.sequences: `0` is too small; expected a whole number from 1 to 1000000\n"
+            "wrong.yaml:4:63: generation.tokens_per_s: `0` is too small; expected a number from 0.001 to 1e+12\n");
+  EXPECT_THAT(complaint("chips_of_replica: 4", "nodes: 1000000"),
+              HasSubstr("wrong.yaml:4:21: generation.nodes: both pools"));
   EXPECT_THAT(complaint("tokens_per_s: 800", "time: 1"), HasSubstr("wrong.yaml:4:"));
   EXPECT_EQ(
       complaint("tokens_per_s: 800", "sequence: 8"),

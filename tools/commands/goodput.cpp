@@ -60,6 +60,7 @@ void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
 
   output::GoodputAim aim{static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length) / step.value(),
                          scenario.chips(),
+                         goodput::paid_chips(scenario) - scenario.chips(),
                          {},
                          {}};
   if (arguments.tokens > 0) aim.tokens = arguments.tokens;
@@ -70,7 +71,7 @@ void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
   const auto hosts = topologies::count_components(scenario.cluster).hosts;
   auto study = study_goodput(std::move(model), arguments.runs, arguments.seed, Seconds(days * 86400),
                              {scenario.chips(), hosts, scenario.chips() / std::max<std::int64_t>(hosts, 1)});
-  study.notes = found.notes;
+  study.notes.insert(study.notes.begin(), found.notes.begin(), found.notes.end());
 
   const auto json = goodput_json(scenario, study, aim);
   output::Answer answer;

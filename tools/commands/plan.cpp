@@ -4,6 +4,7 @@
 #include "sim/core/quantity_text.hpp"
 #include "sim/core/yaml_text.hpp"
 #include "sim/simulate.hpp"
+#include "sim/studies/goodput/run_model.hpp"
 #include "sim/studies/planning/memory_front.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
@@ -56,7 +57,8 @@ std::string training_text(const PlanArguments& arguments, const planning::PlanSp
   const auto& best = found.result.best;
   if (arguments.tokens <= 0 || best.empty()) return "";
   const double step_s = found.step_s > 0 ? found.step_s : best.front().figures.step_s;
-  const auto training = training_of(arguments, space.base(), space.base().chips(), step_s);
+  const auto chips = arguments.for_run ? goodput::paid_chips(space.base()) : space.base().chips();
+  const auto training = training_of(arguments, space.base(), chips, step_s);
   return output::with_separators(arguments.tokens) + " tokens take " + output::fixed(training.days, 1) + " days" +
          (arguments.price > 0 ? " and cost " + output::with_separators(training.cost) : "") + "\n";
 }
@@ -211,7 +213,7 @@ void add_plan(CommandLine& line, spdlog::logger& log) {
       .flag("--for-run", arguments->for_run,
             "choose the plan by the useful time of the run that `reliability` describes: the step over goodput")
       .excludes(draws);
-  command.option("--most", arguments->most, "the most plans to compare with --draws or --for-run")
+  command.option("--most", arguments->most, "the most plans to compare with --draws or --for-run, and to show")
       .between(1, 1000)
       .shows_default();
   add_engine_option(command, arguments->engine);

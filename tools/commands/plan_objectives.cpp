@@ -30,7 +30,7 @@ planning::Objective objective_named(const std::string& word) {
 PlansByObjective search_by_objective(const PlanArguments& arguments, const planning::PlanSpace& space,
                                      const planning::SearchOptions& options, spdlog::logger& log) {
   auto search = options;
-  search.top = std::max(arguments.most, arguments.top);
+  search.top = arguments.most;
   if (arguments.for_run) {
     goodput::check_has_reliability(space.base());
     const auto plans = search_plans_for_run(space, search, log);

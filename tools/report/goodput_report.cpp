@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/core/long_time.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
@@ -23,17 +24,16 @@ Json headline(const goodput::GoodputStudy& study, const output::GoodputAim& aim)
       {"simulated", simulated.mean.useful, "share",
        "nine of ten runs: " + output::percent(simulated.low) + " to " + output::percent(simulated.high), ""},
       {"interruptions a day", interruptions, "number", "", ""},
-      {"best goodput", study.best.useful, "share", "checkpoints every " + output::long_time(study.best.interval), ""}};
+      {"best goodput", study.best.useful, "share", "checkpoints every " + format_long(study.best.interval), ""}};
   if (aim.tokens_per_s > 0)
     figures.push_back({"1e9 tokens a day", aim.tokens_per_s * study.expected.useful * day / 1e9, "number", "", ""});
   if (aim.tokens)
     figures.push_back({"days", *aim.tokens / (aim.tokens_per_s * study.expected.useful * day), "number",
                        output::with_separators(*aim.tokens) + " tokens", ""});
-  return figures_panel(
-      output::percent(study.expected.useful) + " of the run's time is training that counts",
-      {"checkpoint of " + format(study.model.checkpoint) + " every " + output::long_time(study.model.interval) +
-       ": training stands still for " + format(study.model.stall)},
-      figures);
+  return figures_panel(output::percent(study.expected.useful) + " of the run's time is training that counts",
+                       {"checkpoint of " + format(study.model.checkpoint) + " every " +
+                        format_long(study.model.interval) + ": training stands still for " + format(study.model.stall)},
+                       figures);
 }
 
 BarRow row_of(const std::string& name, const goodput::TimeShares& shares, bool elastic) {
@@ -64,8 +64,7 @@ Json intervals_chart(const goodput::GoodputStudy& study, ReportData& data) {
     if (useful > 0) curve.points.emplace_back(interval, useful);
   }
   const auto dot = [](const std::string& name, Seconds interval, double useful) {
-    return ChartLine{
-        name, {{interval.value(), useful}}, ChartLine::Mark::line_with_dots, {output::long_time(interval)}};
+    return ChartLine{name, {{interval.value(), useful}}, ChartLine::Mark::line_with_dots, {format_long(interval)}};
   };
   return chart_panel({"Goodput over the interval between checkpoints",
                       "Short intervals stand still for checkpoints, long ones do work again.",
@@ -98,7 +97,7 @@ Json causes_panel(const goodput::GoodputStudy& study) {
     const auto& cause = study.model.causes[i];
     const auto& share = study.expected.causes[i];
     rows.push_back({cause.name, std::string(scenario::component_names[cause.of]), cause.count,
-                    output::long_time(cause.mtbf()), (cause.stops ? share.interruptions : share.losses) * day,
+                    format_long(cause.mtbf()), (cause.stops ? share.interruptions : share.losses) * day,
                     share.lost_work, share.recovery, share.waiting, share.slower});
   }
   auto panel = table_panel("What interrupts the run", "Shares of the run's time, by the formula.",
@@ -122,7 +121,7 @@ std::optional<std::string> goodput_report(const scenario::Scenario& scenario, co
                                           const output::GoodputAim& aim) {
   ReportPage page("Goodput of " + scenario.name, output::model_text(scenario) + " on " + output::chips_text(scenario) +
                                                      ", " + std::to_string(study.simulated.runs) +
-                                                     " simulated runs of " + output::long_time(study.simulated.length));
+                                                     " simulated runs of " + format_long(study.simulated.length));
   page.add(headline(study, aim));
   page.add(bars_panel("Where the time goes", "", "share",
                       {row_of("formula", study.expected, study.model.elastic),

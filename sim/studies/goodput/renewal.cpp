@@ -59,10 +59,6 @@ double poisson(std::int64_t number, double load) {
   return std::exp(k * std::log(load) - load - std::lgamma(k + 1));
 }
 
-}  // namespace
-
-namespace {
-
 constexpr std::array all_shares{&CauseShares::lost_work, &CauseShares::recovery,      &CauseShares::waiting,
                                 &CauseShares::slower,    &CauseShares::interruptions, &CauseShares::losses};
 constexpr std::array all_times{&TimeShares::useful, &TimeShares::checkpoints, &TimeShares::fewer_chips,
@@ -114,11 +110,20 @@ double missing_speed(const RunModel& model) {
   const double load = model.hosts_in_repair();
   if (!model.elastic || load == 0) return 0;
   if (model.speeds.empty()) return std::min(1.0, model.share_of_host * shortage(model.spares, load).missing);
-  const auto most = static_cast<std::int64_t>(load + 20 * std::sqrt(load) + 50);
+  const auto [least, most] = usual_numbers(load);
+  const auto fewest = std::max(model.spares + 1, least);
+  if (fewest == least && model.speed_without(fewest - model.spares) == 0) return 1;
   double missing = 0;
-  for (std::int64_t hosts = 1; model.spares + hosts <= most; ++hosts)
-    missing += poisson(model.spares + hosts, load) * (1 - model.speed_without(hosts));
-  return missing;
+  for (auto broken = fewest; broken <= most; ++broken)
+    missing += poisson(broken, load) * (1 - model.speed_without(broken - model.spares));
+  return std::min(1.0, missing);
+}
+
+std::pair<std::int64_t, std::int64_t> usual_numbers(double load) {
+  constexpr double most = 1e15;
+  const double spread = 20 * std::sqrt(load) + 50;
+  return {static_cast<std::int64_t>(std::clamp(load - spread, 0.0, most)),
+          static_cast<std::int64_t>(std::clamp(load + spread, 0.0, most))};
 }
 
 double wait_for_repair(std::int64_t spares, double load) {
@@ -132,7 +137,9 @@ double wait_for_repair(std::int64_t spares, double load) {
 Shortage shortage(std::int64_t spares, double load) {
   if (load == 0) return {};
   double enough = 0, unused = 0;  // P(K < s), mean of (s - K)+
-  for (std::int64_t k = 0; k < spares; ++k) {
+  const auto [least, most] = usual_numbers(load);
+  if (spares > most) return {};
+  for (auto k = least; k < spares; ++k) {
     const double probability = poisson(k, load);
     enough += probability;
     unused += static_cast<double>(spares - k) * probability;
@@ -204,8 +211,14 @@ TimeShares expected_shares(RunModel model, Seconds interval) {
 Seconds best_interval(const RunModel& model) {
   const double rate = model.failure_rate();
   const double stall = model.stall.value();
-  // Without failures or without a cost there is no best; a year, or as often as can be.
-  if (rate == 0) return std::max(Seconds(365 * 86400.0), model.least_interval());
+  // Without failures there is no best: a year, but no longer than from one planned stop to the next, since such a stop
+  // waits for a checkpoint.
+  if (rate == 0) {
+    double planned = 0;
+    for (const auto& cause : model.causes) planned += cause.planned ? cause.rate : 0;
+    constexpr double year = 365 * 86400.0;
+    return std::max(Seconds(1 / std::max(planned, 1 / year)), model.least_interval());
+  }
   // d/dtau of tau/(e^(lambda (tau + C)) - 1) is 0 where (1 - x) e^(x + lambda C) = 1, x = lambda tau: falling from x =
   // 0 to 1.
   double low = 0, high = 1;

@@ -1,6 +1,7 @@
 #pragma once
 /// The share of a run's time that brings training forward, in closed form, and the interval between checkpoints that
 /// makes it largest. Derivation: docs/models/goodput.md.
+#include <utility>
 #include <vector>
 
 #include "sim/studies/goodput/run_model.hpp"
@@ -45,6 +46,8 @@ struct TimeShares {
 /// The mean share of its speed that an elastic run lacks.
 [[nodiscard]] double missing_speed(const RunModel& model);
 
+/// Of a Poisson-distributed number with mean `load`, bounds that it passes with a probability far below rounding.
+[[nodiscard]] std::pair<std::int64_t, std::int64_t> usual_numbers(double load);
 /// Mean wait for a host in repair, over the mean time between failures of hosts, when `load` hosts would be in repair
 /// on average: E(s) = B/(1 - B) with Erlang's B of s + 1 servers.
 [[nodiscard]] double wait_for_repair(std::int64_t spares, double load);

@@ -48,6 +48,7 @@ class Finding {
     found_.facts.parameters = prepared.step.parameters;
     found_.facts.replica_chips = replica_chips(mesh_);
     found_.facts.step = step;
+    if (const auto& updates = scenario.step.local_updates) found_.facts.sites = mesh_.axis(updates->axis).size();
   }
 
   FoundFacts run() {
@@ -74,8 +75,8 @@ class Finding {
     return faults::steps_without(scenarios, {0, options_.jobs, options_.progress}, log_);
   }
 
-  /// Chips hold weights and optimizer state by their stage; a checkpoint consists of what they hold, and of copies each
-  /// holder writes a part.
+  /// Chips, or hosts for them, hold weights and optimizer state by their stage; a checkpoint consists of what they
+  /// hold, and of copies each holder writes a part.
   void find_what_hosts_hold() {
     const auto& cluster = *prepared_.machine.cluster;
     const auto& shape = prepared_.pipeline.order.shape;
@@ -110,7 +111,10 @@ class Finding {
   }
   [[nodiscard]] double held(workloads::StageId stage) const {
     const auto& memory = prepared_.step.held[stage];
-    return static_cast<double>((memory.weights + memory.optimizer).value());
+    const auto on_host = scenario_.step.offload.optimizer                                        ? memory.host
+                         : scenario_.step.local_updates && scenario_.step.local_updates->on_host ? memory.outer_state
+                                                                                                 : Bytes(0);
+    return static_cast<double>((memory.weights + memory.optimizer + on_host).value());
   }
   [[nodiscard]] std::int64_t chips_of_torus_host() const {
     std::int64_t chips = 1;

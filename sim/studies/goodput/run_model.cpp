@@ -1,8 +1,10 @@
 #include "sim/studies/goodput/run_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "sim/core/long_time.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "sim/studies/goodput/renewal.hpp"
 #include "topologies/fabrics/component_counts.hpp"
@@ -83,17 +85,20 @@ std::vector<Cause> by_part(const Cause& whole, const std::vector<BrokenParts>& p
 }
 
 /// Adafactor's sums of rows and columns, well under a hundredth of the weights, are left out.
-Bytes checkpoint_size(const scenario::Scenario& scenario, std::int64_t parameters, Problems& problems) {
+/// What all sites of local updates agree on, the outer optimizer's state, is there once.
+Bytes checkpoint_size(const scenario::Scenario& scenario, const RunFacts& facts, Problems& problems) {
   if (const auto given = scenario.reliability->checkpoint.size) return *given;
-  if (parameters == 0) {
+  if (facts.parameters == 0) {
     const std::string key = "reliability.checkpoint";
     problems.add({scenario.where(key), key, "has no size, and without a model there are no weights to derive it from",
                   "size: such as 5 TB"});
     return Bytes(0);
   }
   workloads::WeightUpdate all{};
-  all.optimizer_elements = parameters;
-  return Bytes(2) * parameters + state_of(scenario.step.optimizer, all);
+  all.optimizer_elements = facts.parameters;
+  const auto of_site = Bytes(2) * facts.parameters + state_of(scenario.step.optimizer, all);
+  const auto outer = scenario.step.local_updates ? workloads::outer_state_element * facts.parameters : Bytes(0);
+  return of_site * facts.sites + outer;
 }
 
 /// Of the storage, for the whole run, and of the host that has the most; a rate of 0 is no limit.
@@ -120,12 +125,29 @@ void check(const scenario::Scenario& scenario, const RunModel& model) {
                         "is shorter than " + std::string(step ? "a step" : "a checkpoint takes to be written"),
                         "at least " + format(model.least_interval())}});
   }
-  if (expected_shares(model).useful > 1e-6) return;
+  const auto shares = expected_shares(model);
+  if (shares.useful > 1e-6) return;
+  const auto all = shares.all_causes();
+  struct Loss {
+    double share;
+    const char *of, *expected;
+  };
+  const std::array losses{
+      Loss{all.lost_work, "work done again", "a shorter interval between checkpoints, longer times between failures"},
+      Loss{all.recovery, "recovery", "longer times between failures, shorter ones to recover"},
+      Loss{all.waiting, "waiting for repair", "a shorter repair, or more spares"},
+      Loss{shares.fewer_chips, "missing hosts", "a shorter repair, or more spares"},
+      Loss{all.slower, "training beside broken parts", "a shorter repair of these parts"},
+      Loss{shares.checkpoints + shares.beside_writing, "checkpoints", "a longer interval between checkpoints"}};
+  const auto& worst =
+      *std::max_element(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.share < b.share; });
+  const double rate = model.failure_rate();
   const std::string key = "reliability";
   throw ConfigError(
       {{scenario.where(key), key,
-        "the run does not get on: it is interrupted every " + format(Seconds(1 / model.failure_rate())) + " on average",
-        "longer times between failures, shorter ones to recover"}});
+        "the run does not get on: it is interrupted every " + format_long(Seconds(rate > 0 ? 1 / rate : HUGE_VAL)) +
+            " on average, and most of its time goes to " + worst.of,
+        worst.expected}});
 }
 
 }  // namespace
@@ -165,10 +187,17 @@ BytesPerSecond nics_rate(const scenario::Scenario& scenario) {
   return scenario.cluster.chip().dcn_per_host.value_or(BytesPerSecond(0));
 }
 
-BytesPerSecond host_rate(const scenario::Scenario& scenario) {
+std::int64_t paid_chips(const scenario::Scenario& scenario) {
+  const auto chips = scenario.chips();
+  if (!scenario.reliability) return chips;
+  const auto hosts = std::max<std::int64_t>(count_components(scenario.cluster).hosts, 1);
+  return chips + scenario.reliability->spares * (chips / hosts);
+}
+
+BytesPerSecond host_rate(const scenario::Scenario& scenario, bool beside_training) {
   const auto& checkpoint = scenario.reliability->checkpoint;
   if (!checkpoint.over_nics) return checkpoint.host;
-  const auto nics = nics_rate(scenario) * (checkpoint.asynchronous ? 0.5 : 1.0);
+  const auto nics = nics_rate(scenario) * (beside_training ? 0.5 : 1.0);
   return checkpoint.host > BytesPerSecond(0) ? std::min(checkpoint.host, nics) : nics;
 }
 
@@ -185,8 +214,7 @@ RunModel run_model(const scenario::Scenario& scenario, const RunFacts& facts) {
   const auto counts = count_components(scenario.cluster);
   Problems problems;
   RunModel model;
-  model.checkpoint = checkpoint_size(scenario, facts.parameters, problems);
-  const auto of_host = host_rate(scenario);
+  model.checkpoint = checkpoint_size(scenario, facts, problems);
   if (spec.checkpoint.over_nics && nics_rate(scenario) == BytesPerSecond(0)) {
     const std::string key = "reliability.checkpoint.over";
     problems.add({scenario.where(key), key, "the cluster's hosts have no NICs", "storage"});
@@ -195,8 +223,9 @@ RunModel run_model(const scenario::Scenario& scenario, const RunFacts& facts) {
   const double writer = facts.share_of_writer > 0 ? facts.share_of_writer : 1 / static_cast<double>(counts.hosts);
   const Bytes host_writes(std::llround(static_cast<double>(model.checkpoint.value()) * writer));
   const Bytes host_reads = facts.host_reads > Bytes(0) ? facts.host_reads : host_writes;
-  model.write = slower_of(model.checkpoint, spec.checkpoint.write, host_writes, of_host);
-  model.read = slower_of(model.checkpoint, spec.checkpoint.read, host_reads, of_host);
+  model.write = slower_of(model.checkpoint, spec.checkpoint.write, host_writes,
+                          host_rate(scenario, spec.checkpoint.asynchronous));
+  model.read = slower_of(model.checkpoint, spec.checkpoint.read, host_reads, host_rate(scenario, false));
   model.stall = spec.checkpoint.asynchronous ? spec.checkpoint.stall : model.write;
   model.until_durable = spec.checkpoint.asynchronous ? model.write : Seconds(0);
   model.reshard = spec.reshard;

@@ -67,17 +67,20 @@ struct RunFacts {
   std::vector<std::vector<BrokenParts>> broken = {};  ///< by class of the scenario; none or empty: the class is not
                                                       ///< simulated, and stops the job
   double speed_while_writing = 1;
+  std::int64_t sites = 1;  ///< of local updates: each has weights and inner optimizer state of its own
 };
 
 /// Throws ConfigError for a scenario that does not say what interrupts it.
 void check_has_reliability(const scenario::Scenario& scenario);
 /// The chips of one data-parallel replica: the run can go on without them.
 [[nodiscard]] std::int64_t replica_chips(const topologies::Mesh& mesh);
+/// The chips that the run stands on and those of its spare hosts. `scenario.reliability` may be missing.
+[[nodiscard]] std::int64_t paid_chips(const scenario::Scenario& scenario);
 /// All NICs of one host of the scenario's cluster together; 0: it has none.
 [[nodiscard]] BytesPerSecond nics_rate(const scenario::Scenario& scenario);
-/// The rate at which one host writes a checkpoint; 0: as much as there is. Of NICs that collectives use at the same
-/// time it takes half at most.
-[[nodiscard]] BytesPerSecond host_rate(const scenario::Scenario& scenario);
+/// The rate at which one host reads a checkpoint, and writes one unless training goes on meanwhile; 0: as much as there
+/// is. Of NICs that collectives use at the same time it takes half at most.
+[[nodiscard]] BytesPerSecond host_rate(const scenario::Scenario& scenario, bool beside_training);
 
 /// `scenario.reliability` must be there. The interval is the scenario's, or the best. Throws ConfigError for rates of
 /// parts that the cluster does not have, an interval below the least one, and a run that does not get on.

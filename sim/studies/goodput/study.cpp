@@ -5,12 +5,14 @@
 #include <set>
 
 #include "sim/core/errors.hpp"
+#include "sim/core/long_time.hpp"
 #include "sim/studies/goodput/simulated_run.hpp"
 
 namespace lockstep::goodput {
 namespace {
 
 constexpr double most_events = 2e9;
+constexpr std::int64_t most_spares = 1'000'000;  ///< as many as a scenario may have
 
 /// A percentile of sorted values, without interpolation.
 double percentile(const std::vector<double>& sorted, double fraction) {
@@ -45,14 +47,21 @@ SpareChoice with_spares(RunModel model, const Machines& machines, std::int64_t s
           useful * static_cast<double>(machines.chips) / (static_cast<double>(machines.chips) + standing_by)};
 }
 
-/// The number of spares with the most useful time of a chip. Each further spare gains less than the one before, so the
-/// first that does not pay for itself is looked for.
+/// The number of spares with the most useful time of a chip, which rises and then falls with the number. No spare
+/// helps beyond the most hosts that are ever in repair; up to there every number is tried, or where they are many, a
+/// few hundred and those around the best of them.
 SpareChoice best_spares(const RunModel& model, const Machines& machines) {
+  constexpr std::int64_t tried = 256;
   auto best = with_spares(model, machines, 0);
-  for (std::int64_t spares = 1; spares <= machines.hosts; ++spares) {
-    const auto next = with_spares(model, machines, spares);
-    if (next.of_a_chip <= best.of_a_chip && static_cast<double>(spares) > model.hosts_in_repair()) break;
-    if (next.of_a_chip > best.of_a_chip) best = next;
+  std::int64_t low = 0, high = std::min(most_spares, usual_numbers(model.hosts_in_repair()).second);
+  for (std::int64_t step = high; step > 1;) {
+    step = std::max<std::int64_t>(1, (high - low) / tried);
+    for (auto spares = low; spares <= high; spares += step) {
+      const auto next = with_spares(model, machines, spares);
+      if (next.of_a_chip > best.of_a_chip) best = next;
+    }
+    low = std::max<std::int64_t>(0, best.spares - step);
+    high = std::min(most_spares, best.spares + step);
   }
   return best;
 }
@@ -68,6 +77,13 @@ SpareStudy study_spares(RunModel model, const Machines& machines) {
   for (const auto spares : numbers)
     study.rows.push_back({with_spares(model, machines, spares), with_spares(elastic, machines, spares)});
   return study;
+}
+
+/// The longest time for which a state of the run lasts: a repair, or the wait of a planned stop for a checkpoint.
+Seconds longest_wait(const RunModel& model) {
+  Seconds longest(0);
+  for (const auto& cause : model.causes) longest = std::max(longest, cause.planned ? model.interval : cause.repair);
+  return longest;
 }
 
 }  // namespace
@@ -91,6 +107,10 @@ GoodputStudy study_goodput(RunModel model, std::int64_t runs, std::uint64_t seed
   }
   if (machines.hosts > 0 && model.hosts_in_repair() > 0) study.spares = study_spares(model, machines);
   study.simulated = simulate_runs(model, runs, seed, length);
+  if (const auto longest = longest_wait(model); longest > length / 10)
+    study.notes.push_back("the formula is of a steady state; runs of " + format_long(length) +
+                          ", which begin with nothing in repair, are not long against " + format_long(longest) +
+                          " of repair or between checkpoints");
   study.model = std::move(model);
   return study;
 }

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "sim/studies/isolated.hpp"
+#include "sim/studies/planning/why_unproven.hpp"
 
 namespace lockstep::planning {
 namespace {
@@ -126,10 +127,7 @@ class Drawing {
     if (faster_than_healthy_ > 0)
       return "a draw of " + std::to_string(faster_than_healthy_) +
              " of the plans was faster than its healthy step, which therefore bounds no draw";
-    if (result.search.stopped) return "the search was stopped";
-    if (!result.search.all_of_interest)
-      return "plans with longer healthy steps than those drawn are below the time from which on none can win";
-    return "";
+    return planning::why_unproven(result.search, search_.top, result.worth_until_s);
   }
 
   const PlanSpace& space_;

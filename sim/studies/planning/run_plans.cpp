@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "sim/studies/goodput/run_facts.hpp"
+#include "sim/studies/planning/why_unproven.hpp"
 
 namespace lockstep::planning {
 namespace {
@@ -38,10 +39,7 @@ class Runs {
   RunPlans result(SearchResult search) {
     if (plans_.empty() && refused_) throw ConfigError(*refused_);
     RunPlans result{std::move(search), {}, most_goodput_.value_or(1), worth_until_s(), ""};
-    if (result.search.stopped)
-      result.unproven = "the search was stopped";
-    else if (!result.search.all_of_interest)
-      result.unproven = "plans with longer steps than those computed are below the time from which on none can win";
+    result.unproven = why_unproven(result.search, search_.top, result.worth_until_s);
     result.plans = std::move(plans_);
     std::stable_sort(result.plans.begin(), result.plans.end(), [](const PlanOfRun& a, const PlanOfRun& b) {
       return std::tuple(compared_time(a.useful_step_s), compared_time(a.plan.figures.step_s), a.plan.choice) <

@@ -151,6 +151,7 @@ std::vector<Split> study_splits(const LoopSpec& loop, std::int32_t nodes, spdlog
            loop.one_pool() ? "one pool cannot be split" : "a stated time does not tell that of other chips",
            "two pools, with rates of the engine and simulated training");
   std::vector<Split> splits;
+  std::optional<ConfigError> refused;
   for (std::int32_t training = 1; training < nodes; ++training) {
     if (progress) progress("splits", static_cast<double>(training) / nodes);
     auto policy = on_nodes(loop.policy, training);
@@ -160,15 +161,24 @@ std::vector<Split> study_splits(const LoopSpec& loop, std::int32_t nodes, spdlog
     one.generation.nodes = nodes - training;
     try {
       splits.push_back({training, nodes - training, study_loop(one, log)});
-    } catch (const ConfigError&) {
-      continue;  // the batch or the replicas do not divide
+    } catch (const ConfigError& error) {  // such as a batch or replicas that do not divide
+      if (!refused) refused = error;
     }
   }
   if (progress) progress("done", 1);
+  if (splits.empty() && refused) throw ConfigError(*refused);
   if (splits.empty())
     refuse(loop, "policy", "no split of " + std::to_string(nodes) + " nodes lets its data parallelism come out even",
            "more nodes, or a batch that more replicas share");
   return splits;
+}
+
+const Split* fastest_that_fits(const std::vector<Split>& splits) {
+  const Split* best = nullptr;
+  for (const auto& one : splits) {
+    if (one.loop.fits() && (best == nullptr || one.loop.iteration < best->loop.iteration)) best = &one;
+  }
+  return best;
 }
 
 }  // namespace lockstep::rl

@@ -35,6 +35,7 @@ struct Loop {
   Seconds exposed_generation{0};  ///< for which training waits
   bool one_pool = true;
 
+  [[nodiscard]] bool fits() const { return peak_memory <= memory; }
   /// From one pool of responses to the next weights.
   [[nodiscard]] Seconds learning() const { return logprobs + training + overhead; }
   [[nodiscard]] std::int64_t chips() const { return one_pool ? training_chips : training_chips + generation_chips; }
@@ -60,5 +61,7 @@ struct Split {
 };
 [[nodiscard]] std::vector<Split> study_splits(const LoopSpec& loop, std::int32_t nodes, spdlog::logger& log,
                                               const Progress& progress = {});
+/// That with the shortest iteration of those whose training fits into the memory of its chips; null: none fits.
+[[nodiscard]] const Split* fastest_that_fits(const std::vector<Split>& splits);
 
 }  // namespace lockstep::rl

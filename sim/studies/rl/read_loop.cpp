@@ -42,7 +42,14 @@ class Reader {
     try {
       loop_.policy = scenario::load_scenario(folder_ / view.text());
     } catch (const ConfigError& error) {
-      for (const auto& problem : error.problems()) problems_.add(problem);
+      for (auto problem : error.problems()) {
+        if (problem.where.line == 0) {  // the file as a whole
+          problem.what = problem.where.to_string() + ": " + problem.what;
+          problem.where = view.where();
+          problem.key = view.path();
+        }
+        problems_.add(problem);
+      }
       return;
     }
     if (loop_.policy.replay) view.problem("replays measured operations, which have no weights to refit", "a model");
@@ -93,6 +100,7 @@ class Reader {
                time = view["time"];
     if (nodes.exists()) engine.nodes = static_cast<std::int32_t>(nodes.integer(1, 1'000'000));
     if (chips.exists()) engine.chips_of_replica = chips.integer(1, 1'000'000);
+    const auto known = problems_.size();
     if (sequences.exists()) engine.sequences = sequences.integer(1, 1'000'000);
     if (rate.exists()) engine.tokens_per_s = rate.number(1e-3, most_rate);
     if (alone.exists()) engine.tokens_per_s_alone = alone.number(1e-3, most_rate);
@@ -101,7 +109,7 @@ class Reader {
     if (rate.exists() == time.exists())
       view.problem(rate.exists() ? "has a rate and a time" : "has neither a rate nor a time",
                    "tokens_per_s of a replica, or time of the phase");
-    check_rates(rate, alone);
+    if (problems_.size() == known) check_rates(rate, alone);
     for (const auto& each : {view, nodes, chips}) note(each);
     view.refuse_unknown_keys();
   }

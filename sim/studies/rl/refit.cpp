@@ -32,8 +32,10 @@ Seconds broadcast(const LoopSpec& loop, Bytes weights) {
                         "nodes of one kind on a generated fabric, or a refit of a stated time"}});
   spec.units += *loop.generation.nodes;
   spec.order = {};
-  Problems problems;
-  scenario::check_cluster(spec, loop.where("generation.nodes"), "generation.nodes", problems);
+  Problems of_cluster, problems;
+  scenario::check_cluster(spec, loop.where("generation.nodes"), "", of_cluster);
+  for (const auto& one : of_cluster.list())
+    problems.add({one.where, "generation.nodes", "both pools together: " + one.what, one.expected});
   problems.throw_if_any();
   const auto cluster = build_cluster(spec);
   std::vector<topologies::RankId> group(position_of(cluster.devices() - of_training) + 1, 0);

@@ -122,7 +122,7 @@ TEST(BrokenParts, TheBestIntervalBesideWritingIsBest) {
 // Every number of spares tried: the best has the most useful time of a chip, spares included.
 TEST(Spares, TheBestNumberIsTheBestOfAll) {
   const goodput::Machines machines{800, 100, 8};
-  for (const double load : {0.3, 2.0, 6.0}) {
+  for (const double load : {0.3, 2.0, 6.0, 150.0}) {  // more in repair than the 100 hosts, too
     auto model = run_of({spared(1e-4, 600, load * 1e4)}, 900, 60);
     model.share_of_host = 0.01;
     const auto study = study_goodput(model, 2, 1, Seconds(1e5), machines);
@@ -130,7 +130,7 @@ TEST(Spares, TheBestNumberIsTheBestOfAll) {
     for (const bool elastic : {false, true}) {
       const auto& best = elastic ? study.spares->best_elastic : study.spares->best_waiting;
       model.elastic = elastic;
-      for (std::int64_t spares = 0; spares <= 40; ++spares) {
+      for (std::int64_t spares = 0; spares <= 400; ++spares) {
         model.spares = spares;
         const double of_a_chip = expected_shares(model).useful * 800.0 / (800.0 + 8.0 * static_cast<double>(spares));
         EXPECT_LE(of_a_chip, best.of_a_chip + 1e-15) << spares;
@@ -139,7 +139,9 @@ TEST(Spares, TheBestNumberIsTheBestOfAll) {
         }
       }
     }
-    EXPECT_LE(study.spares->best_elastic.spares, study.spares->best_waiting.spares);
+    if (load < 100) {
+      EXPECT_LE(study.spares->best_elastic.spares, study.spares->best_waiting.spares);
+    }
     EXPECT_EQ(study.spares->rows.front().waiting.spares, 0);
   }
 }

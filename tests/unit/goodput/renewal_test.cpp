@@ -24,6 +24,23 @@ TEST(Renewal, WorkIsLostAtFailures) {
   EXPECT_NEAR(shares.causes[0].lost_work, 1 - ln2, 1e-12);
 }
 
+// Without failures a planned stop waits for a checkpoint: there is one for each stop at least, and one in a year.
+TEST(Renewal, WithoutFailuresThereIsACheckpointForEachPlannedStop) {
+  EXPECT_DOUBLE_EQ(best_interval(run_of({planned(1e-5, 60), planned(3e-5, 60)}, 1, 1)).value(), 25000);
+  EXPECT_DOUBLE_EQ(best_interval(run_of({}, 1, 1)).value(), 365 * 86400.0);
+}
+
+// Of 1e15 hosts in repair all of a run's are missing, whatever the speed with one missing; the answer comes at once.
+TEST(Renewal, RepairsWithoutEndAreSummedInBoundedTime) {
+  auto model = run_of({spared(1, 0, 1e15)}, 1, 0);
+  model.elastic = true;
+  model.speeds = {0.9};
+  model.share_of_host = 0.1;
+  EXPECT_EQ(missing_speed(model), 1);
+  model.causes.front().repair = Seconds(1e300);
+  EXPECT_EQ(missing_speed(model), 1);
+}
+
 // lambda C = ln 2 too: ln 2 / (4 - 1). Half of the intervals come to their checkpoint, an up time stands still there
 // for 1/2 x 1/2 / (1 - 1/4) = 1/3 of the time.
 TEST(Renewal, CheckpointsCostTimeAndAreLostToo) {

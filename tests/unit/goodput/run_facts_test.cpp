@@ -158,6 +158,29 @@ TEST(RunFacts, HostsWriteWhatTheyHold) {
   EXPECT_GT(found.facts.host_reads, Bytes(0));
 }
 
+// Each of 16 data-parallel replicas of two chips is a site; a host reads what its four replicas hold, wherever it is.
+TEST(RunFacts, SitesOfLocalUpdatesHaveTheirOwnState) {
+  const auto on = [](const char* place) {
+    return scenario::scenario_of_text(
+        "format: 1\nmodel: {layers: 4, d_model: 1024, d_ff: 4096, heads: 16, vocabulary: 32000}\n"
+        "cluster: {node: dgx-h100, nodes: 4}\nparallel: {tensor: 2, data: 16}\n"
+        "batch: {sequences: 64, sequence_length: 512}\n"
+        "training: {local_updates: {inner_steps: 10, outer_state: " +
+            std::string(place) +
+            "}}\nreliability:\n  restart: 1 min\n  failures: {gpu: {of: chip, mtbf: 5000 h}}\n  checkpoint: "
+            "{host_bandwidth: 1 GB/s}\n",
+        "test.yaml", ".");
+  };
+  const auto found = facts_of(on("chip"));
+  const auto parameters = found.facts.parameters;
+  EXPECT_EQ(found.facts.sites, 16);
+  EXPECT_EQ(run_model(on("chip"), found.facts).checkpoint, Bytes((16 * 10 + 8) * parameters));
+  EXPECT_EQ(facts_of(on("host")).facts.host_reads, found.facts.host_reads);
+  EXPECT_NEAR(static_cast<double>(found.facts.host_reads.value()) / (4.0 * 18.0 * static_cast<double>(parameters)), 1,
+              0.01)
+      << "norms are there twice";
+}
+
 // Written at half the rate of the NICs, from which collectives have the other half: the step is that of half the NICs.
 TEST(RunFacts, WritingOverTheNicsTakesTheirRate) {
   const auto scenario = small(

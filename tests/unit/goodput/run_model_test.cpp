@@ -70,6 +70,34 @@ TEST(RunModel, AnAsynchronousCheckpointIsWrittenBesideTraining) {
   EXPECT_EQ(model.read, Seconds(100)) << "as fast as writing";
 }
 
+// The halved rate is that of writing beside training; at a restart nothing else uses the NICs: 1 TB over 16 x 50 GB/s.
+TEST(RunModel, ARestartReadsAtTheWholeRateOfTheNics) {
+  const auto model =
+      run_model(scenario_with("  restart: 0 s\n  checkpoint: {size: 1 TB, over: nics, mode: asynchronous, stall: 3 s}\n"
+                              "  failures: {bug: {of: job, mtbf: 50 h}}\n"),
+                facts);
+  EXPECT_EQ(model.write, Seconds(2.5));
+  EXPECT_EQ(model.read, Seconds(1.25));
+}
+
+// 16 chips on two hosts with three spare hosts of eight.
+TEST(RunModel, SpareHostsArePaidFor) {
+  EXPECT_EQ(goodput::paid_chips(scenario_with(basics + "  spares: 3\n  failures: {bug: {of: job, mtbf: 50 h}}\n")), 40);
+}
+
+// The weights of two sites differ, and so do their inner optimizers: 2 x 10 bytes a parameter. What they agree on, 8
+// bytes of global parameters and momentum, is the same on both and saved once.
+TEST(RunModel, ACheckpointOfLocalUpdatesHasEverySitesState) {
+  const auto scenario = scenario::scenario_of_text(
+      "format: 1\nmodel: llama-2-7b\ncluster: {node: dgx-h100, nodes: 2}\nparallel: {tensor: 8, data: 2}\n"
+      "batch: {sequences: 16, sequence_length: 128}\ntraining: {local_updates: {inner_steps: 10}}\nreliability:\n"
+      "  restart: 0 s\n  checkpoint: {write_bandwidth: 10 GB/s}\n  failures: {bug: {of: job, mtbf: 50 h}}\n",
+      "test.yaml", ".");
+  goodput::RunFacts of_sites{1000, 1, Seconds(1)};
+  of_sites.sites = 2;
+  EXPECT_EQ(goodput::run_model(scenario, of_sites).checkpoint, Bytes(2 * 10'000 + 8'000));
+}
+
 // Weights in 16 bits and Adam's two moments in 32: 10 bytes a parameter.
 TEST(RunModel, ACheckpointIsWeightsAndOptimizerState) {
   const auto scenario = scenario_with(
@@ -188,8 +216,21 @@ TEST(RunModel, RefusesWhatCannotBe) {
   EXPECT_EQ(problem_of("  restart: 1 h\n  checkpoint: {size: 1 GB, write_bandwidth: 1 GB/s}\n  failures: {bug: {of: "
                        "job, mtbf: 2 min}}\n",
                        two, facts),
-            "test.yaml:6:3: reliability: the run does not get on: it is interrupted every 120.00 s on average; "
-            "expected longer times between failures, shorter ones to recover");
+            "test.yaml:6:3: reliability: the run does not get on: it is interrupted every 2.0 min on average, and most "
+            "of its "
+            "time goes to recovery; expected longer times between failures, shorter ones to recover");
+  EXPECT_EQ(
+      problem_of("  restart: 1 s\n  checkpoint: {size: 1 GB, write_bandwidth: 1 GB/s, interval: 1000 years}\n" + bug,
+                 two, facts),
+      "test.yaml:6:3: reliability: the run does not get on: it is interrupted every 2.1 days on average, and most "
+      "of its time goes to work done again; expected a shorter interval between checkpoints, longer times "
+      "between failures");
+  EXPECT_EQ(
+      problem_of("  restart: 1 s\n  checkpoint: {size: 1 GB, write_bandwidth: 1 GB/s}\n  repair: 1e8 years\n"
+                 "  elastic: true\n  failures: {gpu: {of: chip, mtbf: 100 h}}\n",
+                 two, facts),
+      "test.yaml:6:3: reliability: the run does not get on: it is interrupted every 6.2 h on average, and most of "
+      "its time goes to missing hosts; expected a shorter repair, or more spares");
 }
 
 }  // namespace

@@ -80,6 +80,13 @@ TEST(SimulatedRun, TheSeedDecides) {
   EXPECT_NE(simulate_run(model, Seconds(1e6), 3).useful, simulate_run(model, Seconds(1e6), 4).useful);
 }
 
+// Repairs of a tenth of the runs' length and more: the formula's steady state is told to be none of theirs.
+TEST(Study, TellsRunsThatAreNotLongAgainstRepairs) {
+  const auto model = run_of({spared(1e-4, 600, 12000)}, 900, 60);
+  EXPECT_TRUE(study_goodput(model, 2, 1, Seconds(2e5)).notes.empty());
+  EXPECT_EQ(study_goodput(model, 2, 1, Seconds(86400)).notes.size(), 1U);
+}
+
 TEST(Study, RefusesWhatWouldTakeTooLong) {
   EXPECT_THROW((void)study_goodput(run_of({cause(1e-4)}, 1e-3, 0), 200, 1, Seconds(1e7)), ConfigError);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/core/quantity_text.hpp"
 #include "sim/studies/goodput/run_facts.hpp"
 #include "sim/studies/planning/robust_plans.hpp"
 #include "sim/studies/planning/run_plans.hpp"
@@ -128,8 +129,9 @@ TEST(RobustPlans, SayWhatIsNotProven) {
   const planning::PlanSpace space(space_with("variations: [{jitter: 20}]\n").load());
   auto few = options();
   few.top = 1;
-  EXPECT_EQ(search_robust_plans(space, few, {draws, planning::Objective::p95}, silent).unproven,
-            "plans with longer healthy steps than those drawn are below the time from which on none can win");
+  const auto result = search_robust_plans(space, few, {draws, planning::Objective::p95}, silent);
+  EXPECT_EQ(result.unproven, "no more than 1 plan may be compared, and another one whose healthy step is below " +
+                                 format(Seconds(result.worth_until_s)) + " could still be better");
 }
 
 // An interrupt ends the drawing too, but not before one plan is known.
@@ -139,7 +141,7 @@ TEST(RobustPlans, AnInterruptEndsTheDrawing) {
   interrupted.interrupted = [] { return true; };
   const auto result = search_robust_plans(space, interrupted, {draws, planning::Objective::p95}, silent);
   EXPECT_EQ(result.plans.size(), 1U);
-  EXPECT_EQ(result.unproven, "the search was stopped");
+  EXPECT_EQ(result.unproven, "the search was stopped before it had looked at all plans that could be better");
 }
 
 TEST(RobustPlans, RegretIsTheLargestTimeBeyondTheFastest) {

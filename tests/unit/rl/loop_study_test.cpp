@@ -147,6 +147,25 @@ TEST(Loop, EverySplitIsTheLoopOfItsOwn) {
   EXPECT_EQ(same->loop.iteration, studied(spec).iteration);
 }
 
+// The fastest of those that fit; the cause why no split can be is told.
+TEST(Loop, ASplitThatDoesNotFitIsNotTheBest) {
+  std::vector<Split> splits(3);
+  for (std::size_t i = 0; i < splits.size(); ++i) {
+    splits[i].loop.iteration = Seconds(static_cast<double>(i + 1));
+    splits[i].loop.peak_memory = i == 0 ? Bytes(2) : Bytes(1);
+    splits[i].loop.memory = Bytes(1);
+  }
+  EXPECT_EQ(fastest_that_fits(splits), &splits[1]);
+  splits.resize(1);
+  EXPECT_EQ(fastest_that_fits(splits), nullptr);
+  auto spec = small_loop();
+  spec.generation.nodes = 1;
+  spec.generation.chips_of_replica = 64;
+  spdlog::logger silent("test");
+  EXPECT_EQ(test::refused([&] { (void)study_splits(spec, 5, silent); }),
+            "generation.chips_of_replica: 64 chips of a replica do not divide the 8 of the pool [a divisor of 8]");
+}
+
 TEST(Loop, RefusesReplicasThatDoNotFit) {
   auto spec = small_loop();
   spec.generation.chips_of_replica = 3;

@@ -1,7 +1,9 @@
 #include "tools/output/results/local_updates_text.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "sim/core/counted.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/table.hpp"
 
@@ -11,15 +13,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 using metrics::OuterReduction;
 
-std::string counted(std::int64_t count, const std::string& one) {
-  return with_separators(static_cast<double>(count)) + " " + one + (count == 1 ? "" : "s");
-}
-
 std::string precision(std::int64_t bits) {
   return bits == 32 ? "fp32" : bits == 16 ? "bf16" : std::to_string(bits) + "-bit";
 }
 
-std::string gigabits(BytesPerSecond rate) { return fixed(rate.value() * 8 / 1e9, 1) + " Gb/s"; }
+std::string bits(BytesPerSecond rate) {
+  const double gigabits = rate.value() * 8 / 1e9;
+  return gigabits > 0 && gigabits < 0.095 ? six_digits(std::round(1e4 * gigabits) / 10) + " Mb/s"
+                                          : fixed(gigabits, 1) + " Gb/s";
+}
 
 Bytes whole(double bytes) { return Bytes(static_cast<std::int64_t>(bytes + 0.5)); }
 
@@ -44,7 +46,7 @@ std::string traffic_between_sites(const metrics::LocalUpdates& found) {
   const auto sent = found.sent_by_chip_of_period();
   return "a chip sends " + format(whole(sent)) + " to other sites in a period of " + format(found.period()) + ", " +
          format(whole(sent / static_cast<double>(found.inner_steps))) + " a step; a site's links carry " +
-         gigabits(found.mean_rate_of_site()) + " on average and " + gigabits(found.peak_rate_of_site()) +
+         bits(found.mean_rate_of_site()) + " on average and " + bits(found.peak_rate_of_site()) +
          " while the busiest fragment travels";
 }
 
@@ -59,7 +61,7 @@ std::string local_updates_text(const workloads::LocalUpdates& asked, const metri
   for (const auto& one : found.reductions)
     table.add({fragments_text(one), format(one.full_size), format(whole(one.sent_by_chip)), format(one.reduction),
                format(one.alone), format(one.exposed), format(one.slower), format(one.optimizer),
-               gigabits(found.rate_of_site(one))});
+               bits(found.rate_of_site(one))});
   return local_updates_heading(asked, found) + "\n" + table.to_string() + "  " + local_updates_share(found) + "\n  " +
          traffic_between_sites(found) + "\n  global parameters and outer momentum take " + format(found.state) +
          " of " + (asked.on_host ? "a chip's share of its host" : "a chip") +

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "sim/core/counted.hpp"
+#include "sim/core/long_time.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
@@ -16,20 +18,30 @@ constexpr double day = 86400;
 std::string two_digits(double fraction) { return fixed(100 * fraction, 2) + " %"; }
 
 double days_of(const GoodputAim& aim, double useful) { return *aim.tokens / (aim.tokens_per_s * useful * day); }
+/// Of all chips that are paid for.
 double chip_hours_of(const GoodputAim& aim, double useful) {
-  return days_of(aim, useful) * 24 * static_cast<double>(aim.chips);
+  return days_of(aim, useful) * 24 * static_cast<double>(aim.chips + aim.spare_chips);
 }
+std::string tokens_text(double tokens) {
+  const double billions = tokens / 1e9;
+  return billions < 1     ? with_separators(tokens)
+         : billions < 1e3 ? six_digits(billions) + "e9"
+                          : in_threes(fixed(billions, 0)) + "e9";
+}
+/// "2.3 days"; shorter times in hours and less.
+std::string days_text(double days) { return days < 2 ? format_long(Seconds(days * day)) : fixed(days, 1) + " days"; }
 
 std::string checkpoint_text(const goodput::GoodputStudy& study) {
   const auto& model = study.model;
   std::string text = "checkpoint of " + format(model.checkpoint) + ": training stands still for " + format(model.stall);
   if (model.until_durable > Seconds(0)) text += ", safe " + format(model.until_durable) + " later";
-  text += ", read in " + format(model.read) + "; every " + long_time(model.interval);
+  text += ", read in " + format(model.read) + "; every " + format_long(model.interval);
   if (model.step > Seconds(0)) text += " (" + fixed(std::round(model.interval / model.step), 0) + " steps)";
-  text += ".\nThe best interval is " + long_time(study.best.interval) + " with " + two_digits(study.best.useful);
-  if (study.model.failure_rate() > 0) text += "; first order, sqrt(2 C M) = " + long_time(study.first_order);
+  text += ".\nThe best interval is " + format_long(study.best.interval) + " with " + two_digits(study.best.useful);
+  if (study.model.failure_rate() > 0) text += "; first order, sqrt(2 C M) = " + format_long(study.first_order);
   text += ".\n  every";
-  for (const auto& choice : study.around) text += "  " + long_time(choice.interval) + ": " + two_digits(choice.useful);
+  for (const auto& choice : study.around)
+    text += "  " + format_long(choice.interval) + ": " + two_digits(choice.useful);
   return text + "\n";
 }
 
@@ -45,7 +57,7 @@ std::string causes_text(const goodput::GoodputStudy& study) {
     const auto& cause = model.causes[i];
     const auto& share = study.expected.causes[i];
     if (!cause.stops) continue;
-    table.add({cause.name, count_text(cause), long_time(cause.mtbf()), fixed(share.interruptions * day, 2),
+    table.add({cause.name, count_text(cause), format_long(cause.mtbf()), fixed(share.interruptions * day, 2),
                two_digits(share.lost_work), two_digits(share.recovery), two_digits(share.waiting),
                two_digits(share.lost_work + share.recovery + share.waiting)});
   }
@@ -65,7 +77,7 @@ std::string broken_parts_text(const goodput::GoodputStudy& study) {
     const auto& share = study.expected.causes[i];
     if (cause.stops) continue;
     any = true;
-    table.add({cause.name, count_text(cause), long_time(cause.mtbf()), fixed(share.losses * day, 2),
+    table.add({cause.name, count_text(cause), format_long(cause.mtbf()), fixed(share.losses * day, 2),
                fixed(cause.rate * cause.repair.value(), 2), signed_percent(1 / cause.speed - 1),
                two_digits(share.slower)});
   }
@@ -135,16 +147,6 @@ nlohmann::ordered_json finite(double value) {
 
 }  // namespace
 
-std::string long_time(Seconds time) {
-  const double seconds = time.value();
-  if (!std::isfinite(seconds)) return "never";
-  if (seconds < 120) return format(time);
-  if (seconds < 7200) return fixed(seconds / 60, 1) + " min";
-  if (seconds < 2 * day) return fixed(seconds / 3600, 1) + " h";
-  if (seconds < 730 * day) return fixed(seconds / day, 1) + " days";
-  return fixed(seconds / (365 * day), 1) + " years";
-}
-
 std::string goodput_text(const scenario::Scenario& scenario, const goodput::GoodputStudy& study,
                          const GoodputAim& aim) {
   const auto& expected = study.expected;
@@ -153,10 +155,14 @@ std::string goodput_text(const scenario::Scenario& scenario, const goodput::Good
   std::string text = scenario.name + ": goodput of " + model_text(scenario) + " on " + chips_text(scenario) + "\n\n";
   text += "useful time " + two_digits(expected.useful) + " by the renewal formula; " +
           two_digits(simulated.mean.useful) + " +- " + two_digits(simulated.half_width) + " (95 %) by simulation of " +
-          std::to_string(simulated.runs) + " runs of " + long_time(simulated.length) + ",\nnine of ten between " +
+          std::to_string(simulated.runs) + " runs of " + format_long(simulated.length) + ",\nnine of ten between " +
           two_digits(simulated.low) + " and " + two_digits(simulated.high) + "\n";
-  text += "interrupted every " + long_time(Seconds(all.interruptions > 0 ? 1 / all.interruptions : HUGE_VAL)) + ", " +
-          fixed(all.interruptions * simulated.length.value(), 0) + " times in " + long_time(simulated.length) + "\n\n";
+  if (all.interruptions > 0)
+    text += "interrupted every " + format_long(Seconds(1 / all.interruptions)) + ", " +
+            fixed(all.interruptions * simulated.length.value(), 0) + " times in " + format_long(simulated.length) +
+            "\n\n";
+  else
+    text += "never interrupted\n\n";
 
   Table losses({"time goes to", "formula", "simulated"});
   const auto row = [&](const std::string& name, double by_formula, double by_simulation) {
@@ -181,10 +187,11 @@ std::string goodput_text(const scenario::Scenario& scenario, const goodput::Good
           " tokens/s while it trains: " + fixed(aim.tokens_per_s * expected.useful * day / 1e9, 1) +
           "e9 tokens a day\n";
   if (aim.tokens) {
-    text += fixed(*aim.tokens / 1e9, 1) + "e9 tokens take " + fixed(days_of(aim, expected.useful), 1) +
-            " days (nine of ten runs: " + fixed(days_of(aim, simulated.high), 1) + " to " +
-            fixed(days_of(aim, simulated.low), 1) + "), " +
+    text += tokens_text(*aim.tokens) + " tokens take " + days_text(days_of(aim, expected.useful)) +
+            " (nine of ten runs: " + days_text(days_of(aim, simulated.high)) + " to " +
+            days_text(days_of(aim, simulated.low)) + "), " +
             with_separators(std::round(chip_hours_of(aim, expected.useful))) + " chip hours";
+    if (aim.spare_chips > 0) text += ", those of " + counted(aim.spare_chips, "spare chip") + " included";
     if (aim.price_per_chip_hour)
       text += ", cost " + with_separators(std::round(chip_hours_of(aim, expected.useful) * *aim.price_per_chip_hour));
     text += "\n";

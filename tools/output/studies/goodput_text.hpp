@@ -11,6 +11,7 @@ namespace lockstep::output {
 struct GoodputAim {
   double tokens_per_s = 0;  ///< while it trains
   std::int64_t chips = 0;
+  std::int64_t spare_chips = 0;               ///< of spare hosts, which are paid for, too
   std::optional<double> tokens;               ///< of the whole training
   std::optional<double> price_per_chip_hour;  ///< any currency
 };
@@ -19,8 +20,5 @@ struct GoodputAim {
                                        const GoodputAim& aim);
 [[nodiscard]] std::string goodput_json(const scenario::Scenario& scenario, const goodput::GoodputStudy& study,
                                        const GoodputAim& aim);
-
-/// "2.8 h", "54.0 days": times beyond the seconds of a step.
-[[nodiscard]] std::string long_time(Seconds time);
 
 }  // namespace lockstep::output

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "sim/core/counted.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
@@ -17,9 +18,9 @@ std::string_view mode(const rl::LoopSpec& spec) { return spec.one_step_off ? "on
 
 std::string generation_note(const rl::LoopSpec& spec, const rl::Loop& loop) {
   if (spec.generation.time) return "stated";
-  return number(loop.replicas) + " replicas, " + format(loop.least_generation) + " to " + format(loop.most_generation) +
-         " in " + std::to_string(loop.draws) + " draws of lengths, " + percent(loop.running_share) +
-         " of their places taken";
+  return counted(loop.replicas, "replica") + ", " + format(loop.least_generation) + " to " +
+         format(loop.most_generation) + " in " + std::to_string(loop.draws) + " draws of lengths, " +
+         percent(loop.running_share) + " of their places taken";
 }
 
 std::string refit_note(const rl::LoopSpec& spec, const rl::Loop& loop) {
@@ -28,11 +29,9 @@ std::string refit_note(const rl::LoopSpec& spec, const rl::Loop& loop) {
          (loop.one_pool ? "" : ", broadcast in " + format(loop.sent.broadcast));
 }
 
-std::string steps(const rl::Loop& loop) { return fixed(loop.optimizer_steps, 2) + " steps' tokens"; }
-
-const rl::Split& best_of(const std::vector<rl::Split>& splits) {
-  return *std::min_element(splits.begin(), splits.end(),
-                           [](const rl::Split& a, const rl::Split& b) { return a.loop.iteration < b.loop.iteration; });
+std::string steps(const rl::Loop& loop) {
+  const double number = loop.optimizer_steps;
+  return (number < 0.1 ? six_digits(number) : fixed(number, 2)) + " steps' tokens";
 }
 
 Json loop_json(const rl::LoopSpec& spec, const rl::Loop& loop) {
@@ -61,7 +60,7 @@ Json loop_json(const rl::LoopSpec& spec, const rl::Loop& loop) {
           {"most_generation_s", loop.most_generation.value()},
           {"running_share", spec.generation.time ? Json() : Json(loop.running_share)},
           {"step_time_s", simulated(spec.training.has_value(), loop.step)},
-          {"fits", spec.training ? Json() : Json(loop.peak_memory <= loop.memory)},
+          {"fits", spec.training ? Json() : Json(loop.fits())},
           {"forward_time_s", simulated(spec.logprobs.has_value() || spec.scoring_models == 0, loop.forward)},
           {"refit",
            {{"weight_bytes", spec.refit ? Json() : Json(loop.sent.weights.value())},
@@ -74,13 +73,13 @@ Json loop_json(const rl::LoopSpec& spec, const rl::Loop& loop) {
 std::string rl_text(const rl::LoopSpec& spec, const rl::Loop& loop) {
   const auto& chip = spec.policy.cluster.chip().name;
   const double mean = loop.tokens / static_cast<double>(spec.rollouts());
-  std::string text = spec.name + ": " + number(spec.prompts) + " prompts x " + number(spec.generations) +
-                     " responses, " + with_separators(mean) + " tokens each in the mean with their prompt; " +
-                     std::string(mode(spec)) + ", ";
+  std::string text = spec.name + ": " + counted(spec.prompts, "prompt") + " x " +
+                     counted(spec.generations, "response") + ", " + with_separators(mean) +
+                     " tokens each in the mean with their prompt; " + std::string(mode(spec)) + ", ";
   text += loop.one_pool ? "all phases on " + number(loop.training_chips) + ' ' + chip
                         : "training on " + number(loop.training_chips) + ' ' + chip + ", generation on " +
                               number(loop.generation_chips);
-  if (loop.peak_memory > loop.memory)
+  if (!loop.fits())
     text +=
         "\ntraining DOES NOT FIT: a chip's memory peaks at " + format(loop.peak_memory) + " of " + format(loop.memory);
   text += "\n\niteration " + format(loop.iteration) + "   " + with_separators(loop.tokens_per_s_per_chip()) +
@@ -118,26 +117,34 @@ std::string rl_json(const rl::LoopSpec& spec, const rl::Loop& loop) {
 std::string splits_text(const rl::LoopSpec& spec, const std::vector<rl::Split>& splits) {
   Table table(
       {"nodes of training", "of generation", "iteration", "generation", "learning", "refit", "tokens/s a chip"});
-  for (const auto& [training, generation, loop] : splits)
-    table.add({std::to_string(training), std::to_string(generation), format(loop.iteration), format(loop.generation),
-               format(loop.learning()), format(loop.refit), with_separators(loop.tokens_per_s_per_chip())});
-  const auto& best = best_of(splits);
-  return spec.name + ": " + std::string(mode(spec)) + ", " +
-         std::to_string(best.training_nodes + best.generation_nodes) + " nodes shared out over two pools\n\n" +
-         table.to_string() + "\nshortest iteration: " + std::to_string(best.training_nodes) + " nodes of training, " +
-         std::to_string(best.generation_nodes) + " of generation\n";
+  bool all_fit = true;
+  for (const auto& [training, generation, loop] : splits) {
+    all_fit = all_fit && loop.fits();
+    table.add({std::to_string(training) + (loop.fits() ? "" : " DOES NOT FIT"), std::to_string(generation),
+               format(loop.iteration), format(loop.generation), format(loop.learning()), format(loop.refit),
+               with_separators(loop.tokens_per_s_per_chip())});
+  }
+  const auto* best = rl::fastest_that_fits(splits);
+  const auto& any = splits.front();
+  return spec.name + ": " + std::string(mode(spec)) + ", " + std::to_string(any.training_nodes + any.generation_nodes) +
+         " nodes shared out over two pools\n\n" + table.to_string() +
+         (all_fit ? "" : "DOES NOT FIT: training needs more memory than its chips have\n") +
+         (best == nullptr ? "\ntraining fits in none of these splits\n"
+                          : "\nshortest iteration: " + std::to_string(best->training_nodes) + " nodes of training, " +
+                                std::to_string(best->generation_nodes) + " of generation\n");
 }
 
 std::string splits_json(const rl::LoopSpec& spec, const std::vector<rl::Split>& splits) {
   Json list = Json::array();
   for (const auto& [training, generation, loop] : splits)
     list.push_back({{"training_nodes", training}, {"generation_nodes", generation}, {"loop", loop_json(spec, loop)}});
-  const auto& best = best_of(splits);
-  return json_document(
-      Json{{"loop", spec.name},
-           {"policy", spec.policy.name},
-           {"best", {{"training_nodes", best.training_nodes}, {"generation_nodes", best.generation_nodes}}},
-           {"splits", list}});
+  const auto* best = rl::fastest_that_fits(splits);
+  return json_document(Json{{"loop", spec.name},
+                            {"policy", spec.policy.name},
+                            {"best", best == nullptr ? Json()
+                                                     : Json{{"training_nodes", best->training_nodes},
+                                                            {"generation_nodes", best->generation_nodes}}},
+                            {"splits", list}});
 }
 
 }  // namespace lockstep::output
