@@ -152,7 +152,7 @@ TEST_F(Design, ScenariosOnOtherMachinesAreLocated) {
   write("other.yaml", content(small));
   Words words{"design", "network", small, "other.yaml", "--prices", prices + "round.yaml", "--tokens", "1e12"};
   auto text = content("other.yaml");
-  text.replace(text.find("4x4x4"), 5, "2x4x8");
+  text.replace(text.find("tpu-v5p"), 7, "tpu-v4");
   write("other.yaml", text);
   const auto refused = run(words);
   EXPECT_EQ(refused.exit_code, 2);

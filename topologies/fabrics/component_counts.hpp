@@ -14,12 +14,12 @@ struct ComponentCounts {
   std::int64_t hosts = 0;  ///< nodes, or hosts of the chips of a torus
   std::int64_t nics = 0;   ///< one a host for the chips of a torus
   std::int64_t switches = 0;
-  std::int64_t switches_to_buy = 0;  ///< of these, those that the cables need (bought_switches.hpp)
-  std::int64_t links = 0;            ///< cables: both directions are one, parallel ones are several
-  std::int64_t torus_links = 0;      ///< of these, between chips of a torus
-  std::int64_t switch_links = 0;     ///< of these, between two switches
+  std::int64_t links = 0;         ///< cables: both directions are one, parallel ones are several
+  std::int64_t torus_links = 0;   ///< of these, between chips of a torus
+  std::int64_t switch_links = 0;  ///< of these, between two switches
   std::vector<std::int64_t> switches_of_tier, links_of_tier;  ///< from tier 1; links of tier t lead down from a switch
                                                               ///< of tier t
+  std::int64_t switches_to_buy = 0;  ///< of `switches`, those that the cables need (bought_switches.hpp)
   [[nodiscard]] std::int64_t host_links() const { return links - torus_links - switch_links; }
 };
 

@@ -100,8 +100,9 @@ TEST(RunCost, PartsWithoutAPriceAreNamed) {
   auto prices = test::round_prices();
   const auto counts = topologies::count_components(scenario.cluster);
   const auto named = [&] { return economics::not_in_the_list(prices, scenario.cluster.fabric.name, counts); };
-  EXPECT_THAT(named(), testing::ElementsAre("parts without a price in networks.roce-400g cost nothing: nic, host_cable",
-                                            "parts without a power in networks.roce-400g draw none: nic, switch"));
+  EXPECT_THAT(named(), testing::ElementsAre(
+                           "parts without a price in networks.roce-400g cost nothing: nic, host_cable, switch_cable",
+                           "parts without a power in networks.roce-400g draw none: nic, switch"));
   EXPECT_EQ(economics::price_of_machine(scenario.cluster, prices).assumed, named());
   EXPECT_THAT(cost_of_run(scenario, test::simulated(scenario), prices, 1e9).notes, testing::IsSupersetOf(named()));
   prices.networks.clear();
