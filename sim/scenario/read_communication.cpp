@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "sim/collectives/algorithms.hpp"
+#include "sim/collectives/designed.hpp"
 #include "sim/scenario/reading_private.hpp"
 
 namespace lockstep::scenario {
@@ -56,7 +57,13 @@ void read_algorithms(const YamlView& view, collectives::CollectiveRules& rules) 
   std::vector<std::string> names;
   for (const auto* algorithm : collectives::collective_algorithms()) names.emplace_back(algorithm->name());
   for (const auto kind : workloads::all_collective_kinds) {
-    if (const auto wanted = view[name(kind)]; wanted.exists()) rules.algorithms[kind] = names[wanted.choice(names)];
+    const auto wanted = view[name(kind)];
+    if (!wanted.exists()) continue;
+    const auto& chosen = rules.algorithms[kind] = names[wanted.choice(names)];
+    if (chosen == collectives::designed_name && !collectives::is_designed(kind))
+      wanted.problem("nothing is designed for this kind",
+                     "it for all_gather, reduce_scatter and all_reduce; the other "
+                     "algorithms for this one");
   }
   view.refuse_unknown_keys();
 }

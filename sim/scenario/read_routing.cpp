@@ -1,4 +1,5 @@
 // The key `routing`: how tokens come to experts.
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -37,7 +38,15 @@ std::vector<std::vector<double>> read_loads(const std::filesystem::path& file, s
     loads[static_cast<std::size_t>(*expert)] = static_cast<double>(*tokens);
   }
   std::vector<std::vector<double>> rows;
-  for (auto& [layer, loads] : by_layer) rows.push_back(std::move(loads));
+  for (auto& [layer, loads] : by_layer) {
+    if (problems.size() == before && std::all_of(loads.begin(), loads.end(), [](double tokens) { return tokens == 0; }))
+      problems.add({{file.string(), 0, 0},
+                    "",
+                    "no expert " + (by_layer.size() > 1 ? "of layer " + std::to_string(layer) + " " : std::string()) +
+                        "has a token",
+                    "the tokens that a router was counted to send"});
+    rows.push_back(std::move(loads));
+  }
   if (rows.empty() && problems.size() == before)
     problems.add({{file.string(), 0, 0}, "", "has no lines", "a line for each expert"});
   return rows;

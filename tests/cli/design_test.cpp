@@ -79,7 +79,8 @@ TEST_F(Design, ScenariosShareTheTokensByWeight) {
 
 TEST_F(Design, SpacesThatNobodyCanWalkAreCounted) {
   std::string space = "grid:\n";
-  for (const auto* key : {"cluster.fabric.seed", "cluster.fabric.radix", "batch.microbatches", "batch.sequences"})
+  for (const auto* key :
+       {"cluster.fabric.seed", "cluster.fabric.radix", "cluster.fabric.channels", "cluster.fabric.queue_pairs"})
     space += "  " + std::string(key) + ": {from: 1, to: 1000, step: 1}\n";
   const auto refused = run(network(space));
   EXPECT_EQ(refused.exit_code, 2);
@@ -87,7 +88,7 @@ TEST_F(Design, SpacesThatNobodyCanWalkAreCounted) {
   EXPECT_THAT(
       refused.errors,
       HasSubstr(
-          "1000 values of cluster.fabric.seed x 1000 of cluster.fabric.radix x 1000 of batch.microbatches x ..."));
+          "1000 values of cluster.fabric.seed x 1000 of cluster.fabric.radix x 1000 of cluster.fabric.channels x ..."));
   EXPECT_THAT(refused.errors, HasSubstr("at most 10000"));
 }
 
@@ -119,23 +120,56 @@ TEST_F(Design, AListWithoutNetworksSaysSo) {
   auto words = network(two_radices);
   EXPECT_THAT(good(words), Not(HasSubstr("Assumed")));
   words[4] = "chips.yaml";
-  EXPECT_THAT(good(words), HasSubstr("Assumed: networks cost nothing and draw no power"));
+  EXPECT_THAT(good(words), HasSubstr("Assumed: the network costs nothing beside the chip hours and draws no power"));
 }
 
 // Networks that cannot be built are counted; where none can, the first reason is told.
 TEST_F(Design, WhatCannotBeBuiltIsCounted) {
-  const auto document = json(network("grid: {cluster.fabric.oversubscription: [1, 0.5]}\n"));
+  const auto document = json(network("grid: {cluster.node.nics.count: [8, 3]}\n"));
   EXPECT_EQ(document["proof"]["refused"], 1);
-  EXPECT_EQ(document["refused"][0]["settings"]["cluster.fabric.oversubscription"], "0.5");
-  const auto refused = run(network("grid: {cluster.fabric.oversubscription: [0.2, 0.5]}\n"));
+  EXPECT_EQ(document["refused"][0]["settings"]["cluster.node.nics.count"], "3");
+  const auto refused = run(network("grid: {cluster.node.nics.count: [3, 5]}\n"));
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.errors, HasSubstr("runs on no network of the space"));
+  EXPECT_THAT(refused.errors, HasSubstr("runs on no network of the space, the first of which says: 3 NICs do not"));
+  EXPECT_THAT(refused.errors, Not(testing::ContainsRegex("expected.*expected")));
+}
+
+TEST_F(Design, ValuesThatNoNetworkHasAreALineEach) {
+  const auto refused = run(network("grid:\n  cluster.fabric.oversubscription: [1, x, -2, 0.5, .nan]\n"));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_EQ(std::count(refused.errors.begin(), refused.errors.end(), '\n'), 4) << refused.errors;
+  EXPECT_THAT(refused.errors, HasSubstr("space.yaml:2:40: cluster.fabric.oversubscription: `x` is not a"));
+}
+
+TEST_F(Design, TheWorkIsTheSameOnAllNetworks) {
+  const auto refused = run(network("grid:\n  batch.sequences: [64, 128]\n  cluster.fabric.radix: [8, 64]\n"));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.errors,
+              HasSubstr("space.yaml:2:21: batch.sequences: all networks of a space have the same work"));
+}
+
+TEST_F(Design, ScenariosOnOtherMachinesAreLocated) {
+  write("other.yaml", content(small));
+  Words words{"design", "network", small, "other.yaml", "--prices", prices + "round.yaml", "--tokens", "1e12"};
+  auto text = content("other.yaml");
+  text.replace(text.find("tpu-v5p"), 7, "tpu-v4");
+  write("other.yaml", text);
+  const auto refused = run(words);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.errors, testing::ContainsRegex("other.yaml:[0-9]+:[0-9]+: cluster: is another machine than"));
 }
 
 TEST_F(Design, StopsWithWhatItKnows) {
   const auto stopped = run(network("", {"--limit", "0.001"}));
   EXPECT_EQ(stopped.exit_code, 1);
-  EXPECT_THAT(stopped.output, HasSubstr("stopped"));
+  EXPECT_THAT(stopped.output, HasSubstr("the search was stopped before any network was simulated"));
+  EXPECT_THAT(stopped.output, HasSubstr("their parts were not counted yet"));
+}
+
+TEST_F(Design, PlacesThatTakeNoFilesAreRefusedFirst) {
+  const auto refused = run(network(two_radices, {"--out", "/proc/made"}));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("/proc/made"));
 }
 
 class Placement : public CommandLine {
@@ -170,6 +204,35 @@ TEST_F(Placement, WritesAScenarioThatTakesAsLong) {
   (void)good({"design", "placement", "job.yaml", "--write", "best.yaml"});
   EXPECT_THAT(content("best.yaml"), HasSubstr("placement: {hosts: "));
   EXPECT_DOUBLE_EQ(json({"run", "best.yaml"})["step_time_s"].get<double>(), document["best_step_s"].get<double>());
+}
+
+// Four hosts in two pairs have few orders, and the text says that none was left.
+TEST_F(Placement, SaysWhyItEnded) {
+  const auto text = good({"design", "placement", "job.yaml", "--moves", "500"});
+  const auto document = json({"design", "placement", "job.yaml", "--moves", "500"});
+  EXPECT_EQ(document["no_new_order"].get<bool>(),
+            text.find("no move from the best makes another one") != std::string::npos);
+  EXPECT_TRUE(document["no_new_order"].get<bool>() || document["gap_ratio"].get<double>() < 1e-6);
+  EXPECT_THAT(text, Not(HasSubstr("DOES NOT FIT")));
+}
+
+// A model alone is split as `lockstep run` splits it.
+TEST_F(Placement, ModelsAreSplitByAPlan) {
+  EXPECT_THAT(good({"design", "placement", "llama-3-8b", "--cluster", "h100:2", "--batch-tokens", "256k",
+                    "--sequence-length", "8k", "--moves", "0"}),
+              StartsWith("plan: "));
+}
+
+TEST_F(Placement, WarnsOfMemoryAsARunDoes) {
+  const auto text = good(
+      {"design", "placement", "job.yaml", "--set", "batch.sequences=16384", "--set", "batch.sequence_length=65536"});
+  EXPECT_THAT(text, HasSubstr("DOES NOT FIT"));
+}
+
+TEST_F(Placement, WritesNothingOverWhatItReads) {
+  const auto refused = run({"design", "placement", "job.yaml", "--write", "./job.yaml"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("./job.yaml: is what the command reads; expected another file to write"));
 }
 
 // On a generated fabric the order is a file.
@@ -222,6 +285,19 @@ TEST_F(Experts, PlacedAndRunAgain) {
   EXPECT_LT(document["placed_step_s"], document["given_step_s"]);
   EXPECT_DOUBLE_EQ(json({"run", "job.yaml", "--set", "routing.loads=placed.csv"})["step_time_s"].get<double>(),
                    document["placed_step_s"].get<double>());
+}
+
+TEST_F(Experts, AreNotWrittenOverTheCountedTokens) {
+  EXPECT_THAT(run({"design", "experts", "job.yaml", "--write", "counted.csv"}).errors,
+              HasSubstr("counted.csv: is what the command reads"));
+}
+
+TEST_F(Experts, WithoutTokensAreTold) {
+  EXPECT_THAT(good({"design", "experts", "job.yaml"}), Not(HasSubstr("Assumed")));
+  write("counted.csv", "expert,tokens\n0,400000\n1,300000\n");
+  EXPECT_THAT(good({"design", "experts", "job.yaml"}), HasSubstr("Assumed: experts without a token, 6 in all layers"));
+  write("counted.csv", "expert,tokens\n0,0\n1,0\n");
+  EXPECT_THAT(run({"design", "experts", "job.yaml"}).errors, HasSubstr("no expert has a token"));
 }
 
 TEST_F(Experts, NeedCountedTokens) {

@@ -34,6 +34,19 @@ Words with(Words words, const Words& more) {
   return words;
 }
 
+TEST_F(Schedule, ADesignThatIsStoppedGivesItsBest) {
+  const auto text = good({"schedule", "design", "--stages", "16", "--microbatches", "64", "--times", "1,1.2,0.7",
+                          "--memory-limit", "9", "--limit", "0.05"});
+  EXPECT_THAT(text, HasSubstr("makespan"));
+  EXPECT_THAT(text, HasSubstr("The search was stopped; a longer one may find a shorter order.\n"));
+  refused(with(one_f_one_b, {"--limit", "1"}), "--limit", "is for design");
+}
+
+TEST_F(Schedule, APairIsNotFasterThanItsParts) {
+  refused({"dualpipe", "--stages", "4", "--microbatches", "8", "--pair", "0.1"}, "--pair",
+          "0.1 is less than the 1 that one of the two takes alone");
+}
+
 // P = 4, M = 8, F = I = W = 1: busy 8 * 3 = 24, bubble (P-1)(F+B) = 9, makespan 33; rank r starts F r late and its
 // drain is B r early, so its span idles 9 - 3r; it holds P - r microbatches.
 TEST_F(Schedule, JsonOfOneForwardOneBackward) {

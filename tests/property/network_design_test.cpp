@@ -175,6 +175,17 @@ TEST_P(NetworkDesigns, NumberOfJobsChangesNothing) {
   }
 }
 
+// A list is proven below a price only once every network has one: the cheapest may be among those not counted yet.
+TEST_P(NetworkDesigns, NothingIsProvenBeforeAllPartsAreCounted) {
+  DesignOptions options;
+  int asked = 0;
+  options.interrupted = [&] { return ++asked > 3; };
+  const auto stopped = design_network(*space_, {1e12, &prices_}, options, silent());
+  EXPECT_TRUE(stopped.stopped);
+  EXPECT_EQ(stopped.first_open, -1);
+  EXPECT_TRUE(stopped.front.empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(Spaces, NetworkDesigns, testing::ValuesIn(cases),
                          [](const auto& tested) { return tested.param.name; });
 

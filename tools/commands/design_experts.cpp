@@ -1,10 +1,13 @@
+#include <filesystem>
 #include <memory>
 
 #include "sim/studies/place_ranks/expert_study.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
+#include "tools/commands/fastest_plan.hpp"
 #include "tools/commands/given_scenario.hpp"
+#include "tools/commands/refuse.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/placement_report.hpp"
@@ -19,14 +22,22 @@ struct ExpertArguments : ScenarioArguments {
 void run_experts(const ExpertArguments& arguments, spdlog::logger& log) {
   if (arguments.json != "-") output::check_file_place(arguments.json);
   output::check_file_place(arguments.write);
-  const auto scenario = GivenScenario(arguments).load();
+  GivenScenario given(arguments);
+  const auto plan_line = split_by_fastest_plan(given, log);
+  const auto scenario = given.load();
+  Problems unread;
+  if (const auto loads = given.document(unread)["routing"]["loads"]; loads.is_scalar()) {
+    const auto folder = given.is_file() ? std::filesystem::path(given.name()).parent_path() : std::filesystem::path();
+    refuse_to_overwrite(folder / loads.text(), arguments.write);
+  }
+  if (given.is_file()) refuse_to_overwrite(given.name(), arguments.write);
   const auto study = place_ranks::study_experts(scenario, engine::engine_named(arguments.engine), log);
   const auto json = output::experts_json(scenario, study);
   output::Answer answer;
   answer.write(arguments.write, output::experts_csv(study));
   answer.write(arguments.json, json);
   if (arguments.json == "-") return output::print(json);
-  answer.print(output::experts_text(scenario, study));
+  answer.print(plan_line + output::experts_text(scenario, study));
 }
 
 }  // namespace

@@ -8,9 +8,11 @@
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
+#include "tools/commands/fastest_plan.hpp"
 #include "tools/commands/given_scenario.hpp"
 #include "tools/commands/interrupt.hpp"
 #include "tools/commands/moved_files.hpp"
+#include "tools/commands/refuse.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/files/new_file.hpp"
@@ -39,6 +41,16 @@ std::filesystem::path order_file(const std::string& scenario) {
   return std::filesystem::path(scenario).replace_extension(".order");
 }
 
+/// What is written must not stand where the command reads.
+void refuse_own_files(const GivenScenario& given, const std::string& target) {
+  if (!given.is_file() || target.empty()) return;
+  refuse_to_overwrite(given.name(), target);
+  Problems problems;
+  const auto cluster = given.document(problems)["cluster"];
+  if (!cluster.is_map() || !cluster["order"].is_scalar()) return;
+  refuse_to_overwrite(std::filesystem::path(given.name()).parent_path() / cluster["order"].text(), order_file(target));
+}
+
 /// The scenario with its ranks in this order.
 std::string as_scenario(const GivenScenario& given, const scenario::Scenario& scenario, const std::string& target,
                         const place_ranks::UnitOrder& order) {
@@ -62,7 +74,9 @@ std::string as_scenario(const GivenScenario& given, const scenario::Scenario& sc
 void run_placement(const PlacementArguments& arguments, spdlog::logger& log) {
   if (arguments.json != "-") output::check_file_place(arguments.json);
   output::check_file_place(arguments.write);
-  const GivenScenario given(arguments);
+  GivenScenario given(arguments);
+  refuse_own_files(given, arguments.write);
+  const auto plan_line = split_by_fastest_plan(given, log);
   const auto scenario = given.load();
   const FirstInterrupt interrupt;
   place_ranks::PlaceOptions options;
@@ -84,7 +98,7 @@ void run_placement(const PlacementArguments& arguments, spdlog::logger& log) {
   }
   answer.write(arguments.json, json);
   if (arguments.json == "-") return output::print(json);
-  answer.print(output::placement_text(scenario, placed));
+  answer.print(plan_line + output::placement_text(scenario, placed));
 }
 
 }  // namespace

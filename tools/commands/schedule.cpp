@@ -1,11 +1,16 @@
+#include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <sstream>
 
 #include "sim/core/errors.hpp"
 #include "sim/core/readable_file.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/interrupt.hpp"
 #include "tools/commands/refuse.hpp"
 #include "tools/commands/schedule_arguments.hpp"
 #include "tools/output/elements/answer.hpp"
@@ -25,12 +30,13 @@ constexpr std::uintmax_t most_csv_bytes = 256 << 20;
 constexpr std::int32_t most_ranks_in_picture = 256;
 
 /// Makes, verifies and times an order of ours.
-output::ScheduleStudy study_schedule(const workloads::ScheduleRequest& request) {
+output::ScheduleStudy study_schedule(const workloads::ScheduleRequest& request, const workloads::DesignEffort& effort) {
   std::optional<output::DesignStudy> designed;
   auto order = [&] {
     if (!workloads::find_schedule(request.name)->designs) return make_order(request);
-    auto design = design_pipeline(request);
-    designed = output::study_design(request, design);
+    auto design = design_pipeline(request, effort);
+    designed = output::study_design(request, design, effort);
+    effort.tell("done", 1);
     return std::move(design.order);
   }();
   if (const auto problems = verify_order(order); !problems.empty()) {
@@ -109,7 +115,7 @@ void deliver(const ScheduleArguments& arguments, const output::ScheduleStudy& st
   answer.print(schedule_text(study) + left_out);
 }
 
-void compare(const ScheduleArguments& arguments) {
+void compare(const ScheduleArguments& arguments, const workloads::DesignEffort& effort) {
   for (const auto& [option, value] : {std::pair{"--csv", arguments.csv},
                                       {"--svg", arguments.svg},
                                       {"--stage-scale", arguments.stage_scale},
@@ -122,7 +128,7 @@ void compare(const ScheduleArguments& arguments) {
   for (const auto& word : arguments.names) {
     output::ComparedSchedule row{word, std::nullopt, ""};
     try {
-      row.study = study_schedule(request_for(arguments, schedule_named(word), true));
+      row.study = study_schedule(request_for(arguments, schedule_named(word), true), effort);
     } catch (const workloads::ScheduleError& error) {
       row.refused = error.what();
     }
@@ -143,6 +149,11 @@ void compare(const ScheduleArguments& arguments) {
   answer.print(comparison_text(rows, times_for(arguments, 1), *arguments.stages, *arguments.microbatches) + left_out);
 }
 
+bool designs(const ScheduleArguments& arguments) {
+  return std::any_of(arguments.names.begin(), arguments.names.end(),
+                     [](const std::string& word) { return schedule_named(word).designs; });
+}
+
 /// Options that contradict each other or are missing.
 void check_options(const ScheduleArguments& arguments) {
   if (arguments.csv == "-" && arguments.json == "-")
@@ -152,10 +163,9 @@ void check_options(const ScheduleArguments& arguments) {
   if (arguments.import.empty()) {
     if (arguments.names.empty())
       refuse("NAME", "is missing", "a schedule (lockstep schedule --list), or --import FILE.csv");
-    bool designs = false;
-    for (const auto& word : arguments.names) designs |= schedule_named(word).designs;
-    if (!arguments.placement.empty() && !designs)
+    if (!arguments.placement.empty() && !designs(arguments))
       refuse("--placement", "is for --import and design", "no placement: schedules have their own");
+    if (arguments.limit && !designs(arguments)) refuse("--limit", "is for design", "no limit: others search nothing");
     if (!arguments.stages) refuse("--stages", "is missing", "the number of ranks P");
     if (!arguments.microbatches) refuse("--microbatches", "is missing", "the number of microbatches M");
     return;
@@ -163,11 +173,10 @@ void check_options(const ScheduleArguments& arguments) {
   if (!arguments.names.empty())
     refuse("--import", "cannot be given with the schedule '" + arguments.names[0] + "'",
            "either NAME or --import FILE.csv");
-  const std::pair<const char*, bool> generated[] = {{"--stages", arguments.stages.has_value()},
-                                                    {"--microbatches", arguments.microbatches.has_value()},
-                                                    {"--chunks", arguments.chunks.has_value()},
-                                                    {"--group", arguments.group.has_value()},
-                                                    {"--memory-limit", !arguments.memory_limit.empty()}};
+  const std::pair<const char*, bool> generated[] = {
+      {"--stages", arguments.stages.has_value()},          {"--microbatches", arguments.microbatches.has_value()},
+      {"--chunks", arguments.chunks.has_value()},          {"--group", arguments.group.has_value()},
+      {"--memory-limit", !arguments.memory_limit.empty()}, {"--limit", arguments.limit.has_value()}};
   for (const auto& [option, given] : generated) {
     if (given) refuse(option, "cannot be given with --import", "nothing: the file gives the order");
   }
@@ -180,7 +189,18 @@ void run_schedule(const ScheduleArguments& arguments) {
   output::check_file_place(arguments.svg);
   if (arguments.csv != "-") output::check_file_place(arguments.csv);
   if (arguments.json != "-") output::check_file_place(arguments.json);
-  if (arguments.names.size() > 1) return compare(arguments);
+  std::optional<FirstInterrupt> interrupt;  // of what has an answer at any time
+  if (designs(arguments)) interrupt.emplace();
+  using Clock = std::chrono::steady_clock;
+  const std::function<bool()> stopped = [&, started = Clock::now()] {
+    return (interrupt && FirstInterrupt::came()) ||
+           (arguments.limit && std::chrono::duration<double>(Clock::now() - started).count() >= *arguments.limit);
+  };
+  const auto progress = progress_line();
+  workloads::DesignEffort effort;
+  effort.stopped = &stopped;
+  if (progress) effort.progress = &progress;
+  if (arguments.names.size() > 1) return compare(arguments, effort);
   std::string about = arguments.import;
   try {
     if (!arguments.import.empty()) {
@@ -192,7 +212,7 @@ void run_schedule(const ScheduleArguments& arguments) {
       return deliver(arguments, study);
     }
     about = arguments.names[0];
-    deliver(arguments, study_schedule(request_for(arguments, schedule_named(about), false)));
+    deliver(arguments, study_schedule(request_for(arguments, schedule_named(about), false), effort));
   } catch (const workloads::ScheduleError& error) {
     refuse(error.about() == "schedule" ? "NAME" : "--" + error.about(), about + ": " + error.what_is_wrong(),
            error.expected());
@@ -239,6 +259,10 @@ void add_schedule(CommandLine& line) {
                  "factor of each virtual stage's times, such as 1,1,1,1.3 for a last stage with the head");
   command.option("--slice-scale", a.slice_scale,
                  "how the time of a microbatch is shared among its slices, such as 1,1.5,2,2.5 (default: equally)");
+  command
+      .option("--limit", a.limit,
+              "design: seconds after which the search stops, with the best order so far; Ctrl-C too")
+      .between(0.001, 1e7);
   command.option("--latency", a.latency, "c: time on every edge between two ranks").shows_default();
   command.option("--pair", a.pair, "time of an overlapped forward-backward pair (default: F + I + W)");
   command.option("--import", a.import, "read an order from a CSV of torch.distributed.pipelining");

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "sim/core/known_word.hpp"
+#include "sim/core/quantity_text.hpp"
 #include "tools/commands/refuse.hpp"
 
 namespace lockstep::commands {
@@ -48,6 +49,15 @@ workloads::StageTimes scaled(const workloads::StageTimes& times, double factor) 
   return {times.forward * factor, times.input_gradient * factor, times.weight_gradient * factor};
 }
 
+/// Whatever runs beside it, a forward or an input gradient takes no less than alone.
+void check_pair(const workloads::PipelineTimes& times) {
+  double least = 0;
+  for (const auto& stage : times.stages) least = std::max({least, stage.forward, stage.input_gradient});
+  if (times.pair && *times.pair < least * (1 - 1e-12))
+    refuse("--pair", exact(*times.pair) + " is less than the " + exact(least) + " that one of the two takes alone",
+           "a time from that to the sum F + I + W");
+}
+
 }  // namespace
 
 const workloads::Schedule& schedule_named(const std::string& word) {
@@ -73,7 +83,10 @@ workloads::PipelineTimes times_for(const ScheduleArguments& arguments, std::int3
   }
   times.latency = number_of("--latency", arguments.latency);
   if (!arguments.pair.empty()) times.pair = number_of("--pair", arguments.pair) * share;
-  if (arguments.stage_scale.empty()) return times;
+  if (arguments.stage_scale.empty()) {
+    check_pair(times);
+    return times;
+  }
   const auto scales = numbers_of("--stage-scale", arguments.stage_scale);
   if (std::ssize(scales) != stages) {
     refuse("--stage-scale", "has " + std::to_string(scales.size()) + " numbers",
@@ -82,6 +95,7 @@ workloads::PipelineTimes times_for(const ScheduleArguments& arguments, std::int3
   if (times.stages.size() == 1) times.stages.assign(stages, times.stages.front());
   for (workloads::VirtualStageId stage = 0; stage < stages; ++stage)
     times.stages[stage] = scaled(times.stages[stage], scales[position_of(stage)]);
+  check_pair(times);
   return times;
 }
 

@@ -15,6 +15,7 @@ struct ScheduleArguments {
   std::string memory_limit, times = "1,1,1", stage_scale, slice_scale, latency = "0", pair;
   std::string import, placement;
   std::string csv, csv_dialect = "current", json, out, svg;
+  std::optional<double> limit;
   bool communication = false, list = false;
 };
 

@@ -1,5 +1,6 @@
 // The module: HTTP by cpp-httplib, whose libraries the program loads for `lockstep explore` alone.
 #include <httplib.h>
+#include <sys/socket.h>
 
 #include <chrono>
 #include <mutex>
@@ -51,6 +52,11 @@ extern "C" bool lockstep_serve(const Site& site, int port, const std::function<v
                               {"X-Content-Type-Options", "nosniff"},
                               {"X-Frame-Options", "DENY"},
                               {"Referrer-Policy", "no-referrer"}});
+  // Without SO_REUSEPORT, which the library sets by default and with which a second server would share the port.
+  server.set_socket_options([](socket_t socket) {
+    const int yes = 1;
+    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  });
   int bound = 0;
   server.set_pre_routing_handler([&](const httplib::Request& request, httplib::Response& response) {
     const bool asks = request.method != "GET";  // before its body is read

@@ -4,6 +4,8 @@
 #include <limits>
 #include <vector>
 
+#include "topologies/fabrics/bought_switches.hpp"
+
 namespace lockstep::topologies {
 namespace {
 
@@ -74,6 +76,7 @@ ComponentCounts count_components(ClusterSpec spec) {
       case NodeKind::network_switch: counts.switches += in_network[position_of(id)] ? 1 : 0; break;
     }
   }
+  counts.switches_to_buy = switches_to_buy(spec, cluster, tiers);
   if (spec.node() != nullptr) {
     counts.hosts = std::int64_t{spec.units} * spec.halls;
   } else {

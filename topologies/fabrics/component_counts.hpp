@@ -19,6 +19,7 @@ struct ComponentCounts {
   std::int64_t switch_links = 0;  ///< of these, between two switches
   std::vector<std::int64_t> switches_of_tier, links_of_tier;  ///< from tier 1; links of tier t lead down from a switch
                                                               ///< of tier t
+  std::int64_t switches_to_buy = 0;  ///< of `switches`, those that the cables need (bought_switches.hpp)
   [[nodiscard]] std::int64_t host_links() const { return links - torus_links - switch_links; }
 };
 

@@ -46,6 +46,8 @@ std::string to_text(const economics::MachinePrice& machine) {
                      field(static_cast<double>(machine.network.size()));
   for (const auto& line : machine.network)
     text += field(line.part) + field(static_cast<double>(line.count)) + field(line.price) + field(line.power.value());
+  text += field(static_cast<double>(machine.assumed.size()));
+  for (const auto& sentence : machine.assumed) text += field(sentence);
   return text;
 }
 
@@ -59,6 +61,8 @@ economics::MachinePrice machine_in(Fields& fields) {
     const double price = fields.number();
     machine.network.push_back({std::move(part), count, price, Watts(fields.number())});
   }
+  for (auto sentences = static_cast<int>(fields.number()); sentences > 0; --sentences)
+    machine.assumed.push_back(fields.word());
   return machine;
 }
 
@@ -83,9 +87,11 @@ TimedNetwork timed_in(Fields& fields) {
 
 /// The first problem, without its place in the space's file, for a list of many.
 std::string first_problem(const ConfigError& error) {
-  auto text = error.problems().front().what + "; expected " + error.problems().front().expected;
-  std::replace(text.begin(), text.end(), '\t', ' ');
-  return text;
+  const auto without_tabs = [](std::string text) {
+    std::replace(text.begin(), text.end(), '\t', ' ');
+    return text;
+  };
+  return field(without_tabs(error.problems().front().what)) + field(without_tabs(error.problems().front().expected));
 }
 
 class Walk {
@@ -156,6 +162,7 @@ class Walk {
           take_price(static_cast<std::int64_t>(number), answer);
           tell("counting parts", ++counted, all);
         });
+    all_counted_ = !design_.stopped;
   }
 
   [[nodiscard]] std::string priced(std::int64_t number) const {
@@ -163,7 +170,7 @@ class Walk {
     try {
       scenarios = space_.scenarios(number);
     } catch (const ConfigError& error) {
-      return field("refused") + field(first_problem(error));
+      return field("refused") + first_problem(error);
     }
     check_prices(scenarios.front().cluster, *aim_.prices);
     return field("built") + to_text(price_of_machine(scenarios.front().cluster, *aim_.prices));
@@ -175,13 +182,14 @@ class Walk {
       at(number).machine = machine_in(fields);
       order_.push_back(number);
     } else {
-      refuse(number, fields.word());
+      refuse(number, fields);
     }
   }
 
-  void refuse(std::int64_t number, std::string why) {
+  void refuse(std::int64_t number, Fields& fields) {
     at(number).fate = Fate::refused;
-    at(number).refusal = std::move(why);
+    at(number).refusal = fields.word();
+    at(number).expected = fields.word();
   }
 
   void order_by_price() {
@@ -227,14 +235,14 @@ class Walk {
       if (rival >= 0 && is_as_fast(at(rival).timed->run_s, bound_s)) return field("pruned") + field(bound_s);
       return field("simulated") + field(bound_s) + to_text(times.simulated(options_.engine, log_));
     } catch (const ConfigError& error) {
-      return field("refused") + field(first_problem(error));
+      return field("refused") + first_problem(error);
     }
   }
 
   void take(std::int64_t number, std::int64_t rival, const std::string& answer) {
     Fields fields(answer);
     const auto word = fields.word();
-    if (word == "refused") return refuse(number, fields.word());
+    if (word == "refused") return refuse(number, fields);
     auto& network = at(number);
     network.bound_s = fields.number();
     network.fate = word == "pruned" ? Fate::pruned : Fate::simulated;
@@ -253,10 +261,11 @@ class Walk {
   void refuse_if_nothing_runs() {
     const auto runs = [](const DesignedNetwork& one) { return one.fate != Fate::refused; };
     if (std::any_of(design_.networks.begin(), design_.networks.end(), runs)) return;
+    const auto& first = design_.networks.front();
     throw ConfigError({{{space_.workloads().front().file.string(), 0, 0},
                         "",
-                        "runs on no network of the space: " + design_.networks.front().refusal,
-                        "a network that can be built, and on which the scenario runs"}});
+                        "runs on no network of the space, the first of which says: " + first.refusal,
+                        first.expected}});
   }
 
   /// Of equally dear networks a later one may beat an earlier one.
@@ -273,6 +282,7 @@ class Walk {
       if (std::none_of(kept_.begin(), kept_.end(), [&](auto other) { return beats(other, number); }))
         design_.front.push_back(number);
     }
+    if (!all_counted_) return;  // an unpriced network may be cheaper than any in the order
     for (const auto number : order_) {
       if (at(number).fate == Fate::open && design_.first_open < 0) design_.first_open = number;
     }
@@ -286,6 +296,7 @@ class Walk {
   NetworkDesign design_;
   std::vector<std::int64_t> order_;  ///< those that can be built, the cheapest first
   std::vector<std::int64_t> kept_;   ///< not beaten by one before them in that order
+  bool all_counted_ = false;
   double decided_ = 0;
 };
 
@@ -308,6 +319,16 @@ bool NetworkDesign::has_equal_chips() const {
 double NetworkDesign::money(std::int64_t network) const {
   const auto& machine = networks[position_of(network)].machine;
   return has_equal_chips() ? machine.to_buy : machine.hour;
+}
+
+std::vector<std::string> NetworkDesign::assumed() const {
+  std::vector<std::string> told;
+  for (const auto& one : networks) {
+    for (const auto& sentence : one.machine.assumed) {
+      if (std::find(told.begin(), told.end(), sentence) == told.end()) told.push_back(sentence);
+    }
+  }
+  return told;
 }
 
 NetworkDesign::Next NetworkDesign::next(std::int64_t network, double more) const {

@@ -24,7 +24,7 @@ struct DesignedNetwork {
   };
   Fate fate = Fate::open;
   economics::MachinePrice machine;    ///< not of refused ones
-  std::string refusal;                ///< the first problem
+  std::string refusal, expected;      ///< the first problem
   double bound_s = 0;                 ///< of the run; of pruned and simulated ones
   std::optional<TimedNetwork> timed;  ///< of simulated ones
   std::int64_t beaten_by = -1;        ///< of pruned ones: a network of the front when it was pruned
@@ -42,6 +42,9 @@ struct NetworkDesign {
   [[nodiscard]] bool has_equal_chips() const;
   /// What is compared: the network's price, or the whole machine's for an hour where chips differ.
   [[nodiscard]] double money(std::int64_t network) const;
+
+  /// What the price list says nothing about, of all machines.
+  [[nodiscard]] std::vector<std::string> assumed() const;
 
   /// What more money buys, from one network of the front on.
   struct Next {

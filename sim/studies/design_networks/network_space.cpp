@@ -49,6 +49,22 @@ std::string content_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+/// A line for each key that is no part of the machine or of how the work lies on it: other work would be compared.
+void refuse_other_keys(const sweep::SweptAxes& space, Problems& problems) {
+  std::set<std::string> told;
+  for (const auto& axis : space.axes) {
+    for (const auto& choice : axis.choices) {
+      for (const auto& setting : choice) {
+        const auto room = setting.key.substr(0, setting.key.find('.'));
+        const bool may_vary = room == "cluster" || room == "mesh" || room == "parallel" || room == "communication";
+        if (may_vary || !told.insert(setting.key).second) continue;
+        problems.add({setting.where, setting.key, "all networks of a space have the same work",
+                      "keys of cluster, mesh, parallel and communication; a scenario for each workload"});
+      }
+    }
+  }
+}
+
 sweep::SweptAxes axes_of(const std::string& text, const std::string& name) {
   Problems problems;
   const auto document = YamlView::from_text(text, name, problems);
@@ -59,6 +75,7 @@ sweep::SweptAxes axes_of(const std::string& text, const std::string& name) {
     if (problems.empty() && axes.axes.empty())
       document.problem("varies nothing", "grid, zip or list with a key or more");
     refuse_what_is_too_large(axes, document);
+    refuse_other_keys(axes, problems);
   }
   problems.throw_if_any();
   return axes;
@@ -81,6 +98,30 @@ bool is_same_machine(const topologies::ClusterSpec& a, const topologies::Cluster
          a.between_halls == b.between_halls;
 }
 
+/// Values that no network can have, such as a word for a number: a mistake in the file, where a combination that cannot
+/// be built is a network that is refused.
+void refuse_wrong_values(const sweep::Sweep& sweep) {
+  std::set<std::pair<std::string, std::string>> tried;
+  Problems wrong;
+  for (const auto& axis : sweep.axes) {
+    for (const auto& choice : axis.choices) {
+      for (const auto& setting : choice) {
+        if (!tried.emplace(setting.key, setting.value).second) continue;
+        try {
+          (void)sweep.scenario_with({&setting});
+        } catch (const ConfigError& error) {
+          for (const auto& problem : error.problems()) {
+            const bool is_own = problem.key == setting.key && problem.where.to_string() == setting.where.to_string();
+            // The readers of values quote them; what is wrong only beside other keys is told in other words.
+            if (is_own && (problem.what.starts_with('`') || problem.what.starts_with('"'))) wrong.add(problem);
+          }
+        }
+      }
+    }
+  }
+  wrong.throw_if_any();
+}
+
 }  // namespace
 
 NetworkSpace::NetworkSpace(const std::vector<Workload>& workloads, const std::vector<scenario::KeyOverride>& overrides,
@@ -98,7 +139,29 @@ NetworkSpace::NetworkSpace(const std::vector<Workload>& workloads, const std::ve
     for (auto& key : as_maps(document, bases[i])) keys.push_back(std::move(key));
     sweeps_.push_back(sweep::sweep_over(workloads[i].file, keys, swept));
   }
+  refuse_wrong_values(sweeps_.front());
+  refuse_other_machines(bases);
   find_varying_keys();
+}
+
+/// Scenarios may differ where the space says the same for all, so the first network on which both can be is looked at.
+void NetworkSpace::refuse_other_machines(const std::vector<scenario::Scenario>& bases) const {
+  Problems problems;
+  for (std::size_t i = 1; i < bases.size(); ++i) {
+    if (is_same_machine(bases.front().cluster, bases[i].cluster)) continue;
+    for (std::int64_t network = 0; network < size(); ++network) {
+      try {
+        if (is_same_machine(sweeps_.front().scenario_at(network).cluster, sweeps_[i].scenario_at(network).cluster))
+          break;
+      } catch (const ConfigError&) {
+        continue;
+      }
+      problems.add({bases[i].where("cluster"), "cluster",
+                    "is another machine than that of " + workloads_.front().file.string(), "scenarios on one machine"});
+      break;
+    }
+  }
+  problems.throw_if_any();
 }
 
 /// Keys that have one value in the whole space tell no network apart.

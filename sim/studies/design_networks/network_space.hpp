@@ -41,6 +41,7 @@ class NetworkSpace {
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
+  void refuse_other_machines(const std::vector<scenario::Scenario>& bases) const;
   void find_varying_keys();
 
   std::vector<Workload> workloads_;

@@ -71,6 +71,8 @@ void for_each_shape(std::int64_t chips, std::size_t axes, std::vector<int>& size
 std::string usual_shapes(const scenario::Scenario& scenario, const TorusSpec& own) {
   const bool sizes_are_known = std::all_of(scenario.mesh.begin(), scenario.mesh.end(),
                                            [](const topologies::AxisRequest& axis) { return axis.size > 0; });
+  const bool is_placed = std::any_of(scenario.mesh.begin(), scenario.mesh.end(),
+                                     [](const topologies::AxisRequest& axis) { return axis.place.has_value(); });
   const std::int64_t chips = std::accumulate(own.shape.begin(), own.shape.end(), std::int64_t{1}, std::multiplies<>());
   std::string text = "list:\n  - {cluster.shape: " + list_of(own.shape) +
                      ", cluster.twisted: " + (own.twisted ? "true" : "false") + "}\n";
@@ -84,6 +86,7 @@ std::string usual_shapes(const scenario::Scenario& scenario, const TorusSpec& ow
       ClusterSpec alone;
       alone.unit = torus;
       if (!topologies::why_not_a_cluster(alone).empty()) continue;
+      if (!is_placed && shape == own.shape && twisted == own.twisted) continue;  // it is placed anew as it is
       text += "  - {cluster.shape: " + list_of(shape) + ", cluster.twisted: " + (twisted ? "true" : "false") +
               (sizes_are_known ? ", mesh: {}" : "") + "}\n";
     }

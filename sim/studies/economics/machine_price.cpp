@@ -11,6 +11,11 @@ void for_each_kind(const topologies::ClusterSpec& cluster, Visit visit) {
     visit(group.node.chip, std::int64_t{group.units} * group.node.chips * cluster.halls);
 }
 
+std::int64_t optics_of(const NetworkPrices& prices, const topologies::ComponentCounts& counts) {
+  return counts.host_links() * prices.host_cable.optics + counts.switch_links * prices.switch_cable.optics +
+         counts.torus_links * prices.torus_cable.optics;
+}
+
 }  // namespace
 
 std::vector<BillLine> bill_of(const NetworkPrices& prices, const topologies::ComponentCounts& counts) {
@@ -21,16 +26,44 @@ std::vector<BillLine> bill_of(const NetworkPrices& prices, const topologies::Com
     return BillLine{std::move(name), count, static_cast<double>(count) * of.price,
                     of.power * static_cast<double>(count)};
   };
-  const auto optics = counts.host_links() * prices.host_cable.optics +
-                      counts.switch_links * prices.switch_cable.optics + counts.torus_links * prices.torus_cable.optics;
   std::vector<BillLine> lines = {parts("NIC", counts.nics, prices.nic),
-                                 parts("switch", counts.switches, prices.network_switch),
+                                 parts("switch", counts.switches_to_buy, prices.network_switch),
                                  cables("cable of a host", counts.host_links(), prices.host_cable),
                                  cables("cable between switches", counts.switch_links, prices.switch_cable),
                                  cables("cable of a torus", counts.torus_links, prices.torus_cable),
-                                 parts("optic", optics, prices.optic)};
+                                 parts("optic", optics_of(prices, counts), prices.optic)};
   std::erase_if(lines, [](const BillLine& line) { return line.count == 0; });
   return lines;
+}
+
+std::vector<std::string> not_in_the_list(const PriceList& prices, const std::string& fabric,
+                                         const topologies::ComponentCounts& counts) {
+  std::vector<std::string> told;
+  if (!prices.host && counts.hosts > 0) told.emplace_back("hosts draw no power: the list has no host power");
+  if (const auto* network = prices.network_of(fabric)) {
+    const auto named = prices.networks.contains(fabric) ? "networks." + fabric : std::string("network");
+    std::string free, dark;
+    const auto add = [&](const std::string& key, std::int64_t count, bool has_price, bool has_power) {
+      if (count > 0 && !has_price) free += (free.empty() ? "" : ", ") + key;
+      if (count > 0 && !has_power) dark += (dark.empty() ? "" : ", ") + key;
+    };
+    const auto part = [&](const std::string& key, std::int64_t count, const Part& of) {
+      add(key, count, of.has_price, of.has_power);
+    };
+    part("nic", counts.nics, network->nic);
+    part("switch", counts.switches_to_buy, network->network_switch);
+    part("optic", optics_of(*network, counts), network->optic);
+    add("host_cable", counts.host_links(), network->host_cable.has_price, true);
+    add("switch_cable", counts.switch_links, network->switch_cable.has_price, true);
+    add("torus_cable", counts.torus_links, network->torus_cable.has_price, true);
+    if (!free.empty()) told.push_back("parts without a price in " + named + " cost nothing: " + free);
+    if (!dark.empty()) told.push_back("parts without a power in " + named + " draw none: " + dark);
+  } else {
+    told.emplace_back("the network costs nothing beside the chip hours and draws no power: the list has no network");
+  }
+  if (!prices.kilowatt_hour)
+    told.emplace_back("energy costs nothing beside the chip hours: the list has no price of energy");
+  return told;
 }
 
 const ChipPower* power_of(const PriceList& list, const topologies::Chip& chip) {
@@ -58,7 +91,9 @@ MachinePrice price_of_machine(const topologies::ClusterSpec& cluster, const Pric
     }
     machine.hour += machine.to_buy * (an_hour / network->lifetime);
   }
-  machine.rated = (chips + prices.host * static_cast<double>(counts.hosts) + machine.network_power) * prices.pue;
+  machine.assumed = not_in_the_list(prices, cluster.fabric.name, counts);
+  machine.rated =
+      (chips + prices.host.value_or(Watts(0)) * static_cast<double>(counts.hosts) + machine.network_power) * prices.pue;
   return machine;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 /// What a machine costs before anything runs on it: the bill of its network, its price by the hour, and the power that
 /// its site has to provide. Equations: docs/models/cost.md.
+#include <string>
 #include <vector>
 
 #include "sim/studies/economics/price_list.hpp"
@@ -21,6 +22,11 @@ struct BillLine {
 /// Lines of parts that the network has.
 [[nodiscard]] std::vector<BillLine> bill_of(const NetworkPrices& prices, const topologies::ComponentCounts& counts);
 
+/// What the list has no price or power for, though a machine with these parts has it: sentences without a full stop,
+/// for people. It counts as 0.
+[[nodiscard]] std::vector<std::string> not_in_the_list(const PriceList& prices, const std::string& fabric,
+                                                       const topologies::ComponentCounts& counts);
+
 /// Stated by the list, or the catalog's; null where neither knows it.
 [[nodiscard]] const ChipPower* power_of(const PriceList& list, const topologies::Chip& chip);
 
@@ -30,7 +36,8 @@ struct MachinePrice {
   double chips_hour = 0;          ///< of all chips
   double hour = 0;                ///< the same with the hour's share of the network
   Watts network_power{0};
-  Watts rated{0};  ///< the site while all chips compute
+  Watts rated{0};                    ///< the site while all chips compute
+  std::vector<std::string> assumed;  ///< not_in_the_list
 };
 
 /// The prices must have passed check_prices.

@@ -28,10 +28,12 @@ struct ChipPrices {
 struct Part {
   double price = 0;
   Watts power{0};
+  bool has_price = false, has_power = false;  ///< the list states them, be they 0
 };
 
 struct CablePrices {
   double price = 0;
+  bool has_price = false;
   int optics = 0;  ///< transceivers at its ends: 0 of copper, 2 of fibre
 };
 
@@ -46,7 +48,7 @@ struct PriceList {
   Location chips_at;     ///< where a chip that is missing would stand
   std::string currency;  ///< of all prices
   std::map<std::string, ChipPrices> chips;
-  Watts host{0};                                  ///< of a node without its chips and NICs
+  std::optional<Watts> host;                      ///< of a node without its chips and NICs
   std::optional<NetworkPrices> network;           ///< of fabrics that `networks` does not name
   std::map<std::string, NetworkPrices> networks;  ///< by name of the fabric
   std::optional<double> kilowatt_hour;

@@ -36,13 +36,15 @@ class Reader {
 
   void part(const YamlView& view, Part& into) {
     if (!view.exists() || !view.expect_map("such as {price: 1500 USD, power: 25 W}")) return;
-    into = {price(view["price"], PricedUnit::piece), watts(view["power"])};
+    into = {price(view["price"], PricedUnit::piece), watts(view["power"]), view["price"].exists(),
+            view["power"].exists()};
     view.refuse_unknown_keys();
   }
 
   void cable(const YamlView& view, CablePrices& into) {
     if (!view.exists() || !view.expect_map("such as {price: 300 USD, optics: 2}")) return;
     into.price = price(view["price"], PricedUnit::piece);
+    into.has_price = view["price"].exists();
     const auto optics = view["optics"];
     if (optics.exists()) into.optics = static_cast<int>(optics.integer(0, 2));
     view.refuse_unknown_keys();
@@ -134,7 +136,7 @@ PriceList read_price_list(const std::filesystem::path& file) {
     read_chips(chips, reader, list);
     const auto host = root["host"];
     if (host.exists() && host.expect_map("such as {power: 1.8 kW}")) {
-      list.host = Reader::watts(host["power"]);
+      if (host["power"].exists()) list.host = Reader::watts(host["power"]);
       host.refuse_unknown_keys();
     }
     list.network = read_network(root["network"], reader);

@@ -75,17 +75,16 @@ RunCost cost_of_run(const scenario::Scenario& scenario, const Simulation& simula
         static_cast<double>(simulation.ranks.size[lane]) * hour_of_chip[simulation.program.chip_of(lane)] * hours;
 
   const auto counts = topologies::count_components(scenario.cluster);
-  cost.hosts = prices.host * static_cast<double>(counts.hosts);
+  cost.hosts = prices.host.value_or(Watts(0)) * static_cast<double>(counts.hosts);
   if (const auto* network = prices.network_of(scenario.cluster.fabric.name)) {
     cost.network = bill_of(*network, counts);
     for (const auto& line : cost.network) {
       cost.for_network += line.price * (cost.run / network->lifetime);
       cost.network_power += line.power;
     }
-  } else {
-    cost.notes.emplace_back(
-        "the network costs nothing beside the chip hours and draws no power: the list has no network");
   }
+  for (auto& note : not_in_the_list(prices, scenario.cluster.fabric.name, counts))
+    cost.notes.push_back(std::move(note));
 
   const auto site_power = [&](Watts chips) { return (chips + cost.hosts + cost.network_power) * prices.pue; };
   cost.site = site_power(cost.power.mean);
@@ -94,10 +93,7 @@ RunCost cost_of_run(const scenario::Scenario& scenario, const Simulation& simula
   cost.energy =
       cost.site * (cost.run * shares.at_work) + site_power(cost.power.idle) * (cost.run * (1 - shares.at_work));
   const double kilowatt_hours = cost.energy / one_kilowatt_hour;
-  if (prices.kilowatt_hour)
-    cost.for_energy = kilowatt_hours * *prices.kilowatt_hour;
-  else
-    cost.notes.emplace_back("energy costs nothing beside the chip hours: the list has no price of energy");
+  if (prices.kilowatt_hour) cost.for_energy = kilowatt_hours * *prices.kilowatt_hour;
   if (prices.grams_per_kilowatt_hour) cost.tonnes = kilowatt_hours * *prices.grams_per_kilowatt_hour / 1e6;
   cost.total = cost.for_chips + cost.for_network + cost.for_energy;
   cost.per_billion_tokens = cost.total / tokens * 1e9;

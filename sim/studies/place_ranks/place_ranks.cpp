@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <sstream>
 
 #include "sim/core/quantity_text.hpp"
 #include "sim/studies/isolated.hpp"
@@ -75,9 +76,20 @@ class Search {
           SimulateOptions options;
           options.engine = options_.engine;
           options.explained = false;
-          return exact(simulate(scenarios[i], options, log_).metrics.step_time.value());
+          const auto metrics = simulate(scenarios[i], options, log_).metrics;
+          return exact(metrics.step_time.value()) + " " + std::to_string(metrics.memory.peak.value()) + " " +
+                 std::to_string(metrics.memory.capacity.value());
         },
-        [&](std::size_t i, studies::Child& child) { steps[i] = Seconds(std::stod(child.answer())); });
+        [&](std::size_t i, studies::Child& child) {
+          std::istringstream answer(child.answer());
+          double step = 0;
+          std::int64_t peak = 0, capacity = 0;
+          answer >> step >> peak >> capacity;
+          steps[i] = Seconds(step);
+          if (placed_.simulated > 0) return;
+          placed_.peak_memory = Bytes(peak);  // of the first, the scenario as it is
+          placed_.chip_memory = Bytes(capacity);
+        });
     return steps;
   }
 
@@ -117,6 +129,7 @@ class Search {
       made.push_back(
           {"after " + std::to_string(before + std::ssize(made) + 1) + " moves", std::move(order), Seconds(0)});
     }
+    placed_.no_new_order = made.empty();
     if (made.empty()) return options_.moves;
     const auto steps = steps_of(scenarios);
     placed_.simulated += std::ssize(steps);

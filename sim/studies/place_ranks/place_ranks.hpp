@@ -29,6 +29,8 @@ struct PlacedRanks {
   PlacementBound bound;
   std::int64_t simulated = 0;
   bool stopped = false;
+  bool no_new_order = false;             ///< it ended since moves from the best made no order that was not tried
+  Bytes peak_memory{0}, chip_memory{0};  ///< of one chip, as the scenario places its ranks
   [[nodiscard]] double gap() const { return best.step / bound.time - 1; }
 };
 

@@ -92,6 +92,27 @@ TEST(RunCost, FabricsHaveTheirPrices) {
   EXPECT_EQ(part(on("infiniband-ndr-rail"), "NIC"), 1000);
 }
 
+// The prices of roce-400g have a switch and nothing else, which the notes say in one line each for prices and powers.
+TEST(RunCost, PartsWithoutAPriceAreNamed) {
+  const auto scenario = test::scenario_of(test::small, {{"cluster", "{node: dgx-h100, nodes: 2, fabric: roce-400g}"},
+                                                        {"mesh", "{}"},
+                                                        {"parallel", "{tensor: 8, fsdp: 2}"}});
+  auto prices = test::round_prices();
+  const auto counts = topologies::count_components(scenario.cluster);
+  const auto named = [&] { return economics::not_in_the_list(prices, scenario.cluster.fabric.name, counts); };
+  EXPECT_THAT(named(), testing::ElementsAre(
+                           "parts without a price in networks.roce-400g cost nothing: nic, host_cable, switch_cable",
+                           "parts without a power in networks.roce-400g draw none: nic, switch"));
+  EXPECT_EQ(economics::price_of_machine(scenario.cluster, prices).assumed, named());
+  EXPECT_THAT(cost_of_run(scenario, test::simulated(scenario), prices, 1e9).notes, testing::IsSupersetOf(named()));
+  prices.networks.clear();
+  EXPECT_THAT(named(), testing::IsEmpty());
+  prices.network.reset();
+  prices.host.reset();
+  prices.kilowatt_hour.reset();
+  EXPECT_THAT(named(), testing::SizeIs(3));
+}
+
 TEST(RunCost, NamesWhatIsBetterInAll) {
   const auto run = [](double days, double money, double joules) {
     economics::RunCost cost;

@@ -106,6 +106,21 @@ TEST(Design, ProfiledTimes) {
   EXPECT_NEAR(two.makespan, work + 7 * (18.522 + 0.601), 1e-6);
 }
 
+// P = 4, M = 8, F = I = W = 1. 1F1B has whole backwards: (M + P - 1) 3 = 33, as `lockstep schedule 1f1b` says; ZB-H1
+// and zb-auto have the same order here, 3M + P - 1 = 27, and both are named.
+TEST(Design, PublishedSchedulesAreThoseOfTheirNames) {
+  const auto design = design_pipeline(test::request_of("design", 4, 8), little);
+  const auto makespan = [&](const std::string& name) {
+    for (const auto& one : design.published) {
+      if (one.name == name) return one.makespan;
+    }
+    return -1.0;
+  };
+  EXPECT_NEAR(makespan("1f1b"), 33, 1e-9);
+  EXPECT_NEAR(makespan("zb-h1"), 27, 1e-9);
+  EXPECT_NEAR(makespan("zb-auto"), 27, 1e-9);
+}
+
 // 500 requests drawn at random: sizes, uneven times, latency, limits per rank, placements. What fits of the published
 // schedules, each made and timed by itself, is never shorter.
 TEST(Design, NeverWorseThanThePublishedUnderTheSameMemory) {

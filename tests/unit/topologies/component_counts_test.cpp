@@ -41,6 +41,38 @@ TEST(ComponentCounts, OfTiers) {
   EXPECT_EQ(pods.links_of_tier, (std::vector<std::int64_t>{pods.hosts}));
 }
 
+// Ports of 8, all trees of 4 NICs down and 4 up a leaf. Four leaves fill four spines: 16 cables on 4 x 4 ports of 8 are
+// two spines, each with 2 cables from each leaf. Two leaves: 8 cables fit one. With 3:1, 6 down and 2 up, three leaves
+// have 6 cables for one spine of the two in the graph.
+TEST(ComponentCounts, SwitchesAboveLeavesAreBoughtForTheirCables) {
+  const auto counted = [](int nodes, double oversubscription) {
+    return count_components(test::nodes(nodes, test::fabric(topologies::FatTree{}, 8, {oversubscription})));
+  };
+  EXPECT_EQ(counted(8, 1).switches, 4 + 4);
+  EXPECT_EQ(counted(8, 1).switches_to_buy, 4 + 2);
+  EXPECT_EQ(counted(4, 1).switches, 2 + 4);
+  EXPECT_EQ(counted(4, 1).switches_to_buy, 2 + 1);
+  EXPECT_EQ(counted(9, 3).switches, 3 + 2);
+  EXPECT_EQ(counted(9, 3).switches_to_buy, 3 + 1);
+}
+
+// Three tiers of switches of 8 ports at full bandwidth, 128 NICs: 32 leaves, 32 spines in 8 pods, and in the graph 16
+// cores, whose ports are all in use. Half as many NICs use half of each core's ports, and 8 cores carry their cables.
+TEST(ComponentCounts, CoresAreBoughtForTheirCables) {
+  const auto counted = [](int nodes) {
+    return count_components(test::nodes(nodes, test::fabric(topologies::FatTree{}, 8)));
+  };
+  EXPECT_EQ(counted(64).switches_to_buy, 32 + 32 + 16);
+  EXPECT_EQ(counted(32).switches, 16 + 16 + 16);
+  EXPECT_EQ(counted(32).switches_to_buy, 16 + 16 + 8);
+}
+
+// What is no tree is bought as it is.
+TEST(ComponentCounts, OtherSwitchesAreBoughtAsTheyAre) {
+  const auto routers = count_components(test::nodes(6, test::dragonfly()));
+  EXPECT_EQ(routers.switches_to_buy, routers.switches);
+}
+
 // A node alone has neither NICs nor a network.
 TEST(ComponentCounts, OfOneNode) {
   expect_counts(test::nodes(1, test::fabric(topologies::Crossbar{})), {4, 1, 0, 0, 0});

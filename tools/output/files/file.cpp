@@ -38,6 +38,8 @@ void check_file_place(const std::filesystem::path& file) {
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) refuse(file, "it is a folder", "a file");
   check_open(file.parent_path(), file);
+  // Some places have the right permissions and take no files all the same, such as /proc.
+  if (!std::filesystem::exists(file, error)) const NewFile trial(file);
 }
 
 void check_folder_place(const std::filesystem::path& folder) {
@@ -46,6 +48,7 @@ void check_folder_place(const std::filesystem::path& folder) {
   auto nearest = folder;
   while (nearest.has_relative_path() && !std::filesystem::exists(nearest, error)) nearest = nearest.parent_path();
   check_open(nearest, folder);
+  if (!std::filesystem::exists(folder, error)) const NewFiles trial(folder);
 }
 
 void write_file(const std::filesystem::path& file, std::string_view content) {

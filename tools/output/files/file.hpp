@@ -5,7 +5,7 @@
 
 namespace lockstep::output {
 
-/// Refuses a place that cannot be written before any work is done for it; makes nothing. "" is no place.
+/// Refuses a place that cannot be written before any work is done for it; leaves nothing. "" is no place.
 void check_file_place(const std::filesystem::path& file);
 void check_folder_place(const std::filesystem::path& folder);
 

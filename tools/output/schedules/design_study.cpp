@@ -74,10 +74,19 @@ std::vector<std::string> why(const workloads::ScheduleRequest& request, const wo
   text.push_back("The wait that shrinks most is that of " + rank_name(rank) + ", which is idle " + waits_for[wait] +
                  " for " + six_digits(theirs[rank].idle[wait]) + " in " + rival.name + " and for " +
                  six_digits(ours[rank].idle[wait]) + " here.");
-  text.push_back("There it runs " + counted(ours[rank].early_forwards, "forward") + " before the first gradient (" +
-                 rival.name + ": " + std::to_string(theirs[rank].early_forwards) + ") and puts off up to " +
-                 counted(ours[rank].owed, "weight gradient") + " to fill waits (" + rival.name + ": " +
-                 std::to_string(theirs[rank].owed) + ").");
+  std::string differs;
+  if (ours[rank].early_forwards != theirs[rank].early_forwards)
+    differs = " runs " + counted(ours[rank].early_forwards, "forward") + " before the first gradient (" + rival.name +
+              ": " + std::to_string(theirs[rank].early_forwards) + ")";
+  if (ours[rank].owed != theirs[rank].owed)
+    differs += (differs.empty() ? "" : " and") + std::string(" puts off up to ") +
+               counted(ours[rank].owed, "weight gradient") + " to fill waits (" + rival.name + ": " +
+               std::to_string(theirs[rank].owed) + ")";
+  text.push_back(differs.empty()
+                     ? "There it runs as many forwards before the first gradient and puts off as many weight "
+                       "gradients as " +
+                           rival.name + ", in another order."
+                     : "There it" + differs + ".");
   return text;
 }
 
@@ -87,12 +96,24 @@ double worst_bubble(const workloads::Design& design, const workloads::ScheduleRe
   return makespan > 0 ? 1 - *std::min_element(busy.begin(), busy.end()) / makespan : 0;
 }
 
+/// A tenth, or more where one input gradient takes more than that.
+std::string more_than(const workloads::Design& design, const std::vector<workloads::MoreMemory>& more) {
+  double least = 1, most = 0;
+  for (const auto& one : more) {
+    const double share = one.limit / design.limits[static_cast<std::size_t>(std::max(one.rank, 0))] - 1;
+    least = std::min(least, share);
+    most = std::max(most, share);
+  }
+  const auto from = percent(least), to = percent(most);
+  return (from == to ? from : from + " to " + to) + " more memory";
+}
+
 std::string memory_sentence(const workloads::ScheduleRequest& request, const workloads::Design& design,
                             const std::vector<workloads::MoreMemory>& more) {
   if (more.empty()) return "";
   const auto& best = more.front();
   if (best.makespan >= design.makespan * (1 - 1e-9))
-    return "A tenth more memory on any rank, or on all, lets the search find nothing shorter.";
+    return more_than(design, more) + " on any rank, or on all, lets the search find nothing shorter.";
   const auto where = best.rank < 0 ? std::string("every rank") : rank_name(static_cast<std::size_t>(best.rank));
   const double had = design.limits[static_cast<std::size_t>(std::max(best.rank, 0))];
   return "With " + percent(best.limit / had - 1) + " more memory on " + where + " (" + six_digits(best.limit) +
@@ -104,11 +125,13 @@ std::string memory_sentence(const workloads::ScheduleRequest& request, const wor
 
 }  // namespace
 
-DesignStudy study_design(const workloads::ScheduleRequest& request, const workloads::Design& design) {
+DesignStudy study_design(const workloads::ScheduleRequest& request, const workloads::Design& design,
+                         const workloads::DesignEffort& effort) {
   DesignStudy study{design.lower_bound, design.gap(), design.bounded_by, design.limits, {}, {}, {}, ""};
   for (const auto& rival : design.published) study.published.push_back({rival.name, rival.makespan});
   study.why = why(request, design);
-  study.more_memory = with_more_memory(request, design);
+  study.more_memory = with_more_memory(request, design, effort);
+  study.stopped = design.stopped || effort.is_stopped();
   study.with_more_memory = memory_sentence(request, design, study.more_memory);
   return study;
 }

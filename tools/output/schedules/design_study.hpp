@@ -19,8 +19,11 @@ struct DesignStudy {
   std::vector<std::string> why;  ///< sentences: what the order does differently, which wait it removes
   std::vector<workloads::MoreMemory> more_memory;
   std::string with_more_memory;  ///< a sentence
+  bool stopped = false;          ///< the search, or that for more memory, before it was over
 };
 
-[[nodiscard]] DesignStudy study_design(const workloads::ScheduleRequest& request, const workloads::Design& design);
+/// `effort`: what may stop the search for more memory.
+[[nodiscard]] DesignStudy study_design(const workloads::ScheduleRequest& request, const workloads::Design& design,
+                                       const workloads::DesignEffort& effort = {});
 
 }  // namespace lockstep::output

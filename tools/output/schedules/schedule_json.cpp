@@ -43,7 +43,8 @@ Json json_of(const workloads::PipelineTimes& times) {
 Json json_of(const DesignStudy& design) {
   Json json = {{"bounded_by", design.bounded_by},   {"memory_limit_microbatches", design.limits},
                {"published", Json::array()},        {"why", design.why},
-               {"with_more_memory", Json::array()}, {"with_more_memory_text", design.with_more_memory}};
+               {"with_more_memory", Json::array()}, {"with_more_memory_text", design.with_more_memory},
+               {"stopped", design.stopped}};
   for (const auto& rival : design.published)
     json["published"].push_back({{"schedule", rival.schedule}, {"makespan", rival.makespan}});
   for (const auto& more : design.more_memory) {

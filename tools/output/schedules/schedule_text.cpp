@@ -155,7 +155,11 @@ std::string design_text(const ScheduleStudy& study) {
     text += design.published.size() > most_rivals ? ", ...\n" : "\n";
   }
   for (const auto& sentence : design.why) text += sentence + "\n";
-  return text + design.with_more_memory + "\n";
+  if (!design.with_more_memory.empty()) text += design.with_more_memory + "\n";
+  if (design.stopped)
+    text += design.gap < 1e-9 ? "The search for what more memory gives was stopped.\n"
+                              : "The search was stopped; a longer one may find a shorter order.\n";
+  return text;
 }
 
 }  // namespace

@@ -18,6 +18,11 @@ std::string experts_text(const scenario::Scenario& scenario, const place_ranks::
                      percent(1 - study.placed / study.given) + " shorter\n" +
                      std::to_string(study.layers.front().order.size()) + " experts of a layer on " +
                      std::to_string(study.ranks) + " ranks; all wait for the one with the most tokens\n\n";
+  std::int64_t without = 0;
+  for (const auto& loads : study.loads) without += std::count(loads.begin(), loads.end(), 0.0);
+  if (without > 0)
+    text += "Assumed: experts without a token, " + std::to_string(without) +
+            " in all layers, stay without one (those that the file has no line for too).\n\n";
   std::vector<std::size_t> layers(study.layers.size());
   for (std::size_t i = 0; i < layers.size(); ++i) layers[i] = i;
   std::stable_sort(layers.begin(), layers.end(), [&](std::size_t a, std::size_t b) {

@@ -82,12 +82,15 @@ std::string network_design_json(const DesignedSpace& of, const NetworkDesign& de
       pruned.push_back(std::move(json));
     }
     if (network.fate == Fate::refused)
-      refused.push_back({{"number", number}, {"settings", settings_json(of, number)}, {"why", network.refusal}});
+      refused.push_back({{"number", number},
+                         {"settings", settings_json(of, number)},
+                         {"why", network.refusal + "; expected " + network.expected}});
   }
   const auto least = design.least_total();
   const Json json = {{"tokens", of.aim.tokens},
                      {"currency", of.aim.prices->currency},
                      {"within", of.within},
+                     {"assumed", design.assumed()},
                      {"workloads", workloads},
                      {"proof",
                       {{"space", std::ssize(design.networks)},

@@ -23,7 +23,8 @@ struct Axis {
   double low = 0, high = 1, tick = 1;
   explicit Axis(std::vector<double> values) {
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
-    const double span = std::max(*most - *least, std::abs(*most) * 1e-3 + 1e-9);
+    const double alike = *most == 0 ? 1 : std::abs(*most) * 1e-3;  // all values in one place
+    const double span = std::max(*most - *least, alike);
     const double power = std::pow(10.0, std::floor(std::log10(span / 4)));
     for (const double step : {1.0, 2.0, 5.0, 10.0}) {
       tick = step * power;
@@ -31,6 +32,7 @@ struct Axis {
     }
     low = std::floor(*least / tick - 1e-9) * tick;
     high = std::ceil(*most / tick + 1e-9) * tick;
+    if (*least >= 0) low = std::max(low, 0.0);
     if (high - *most < 0.02 * (high - low)) high += tick;
   }
   [[nodiscard]] double at(double value, double from, double to) const {
@@ -140,8 +142,10 @@ class Picture {
     text_ += "<circle cx=\"" + fixed(width - 330, 1) + "\" cy=\"22\" r=\"4\" fill=\"" + colour_of_line(0) + "\"/>\n" +
              svg::text_at(width - 320, 26, "start", "worth its price") + "<circle cx=\"" + fixed(width - 205, 1) +
              "\" cy=\"22\" r=\"4\" fill=\"#8888\"/>\n" + svg::text_at(width - 195, 26, "start", "simulated") +
-             "<path d=\"M" + fixed(width - 114, 1) + " 26h8l-4 -7z\" fill=\"none\" stroke=\"#888\"/>\n" +
-             svg::text_at(width - 100, 26, "start", "bound");
+             (design_.count(Fate::pruned) == 0
+                  ? ""
+                  : "<path d=\"M" + fixed(width - 114, 1) + " 26h8l-4 -7z\" fill=\"none\" stroke=\"#888\"/>\n" +
+                        svg::text_at(width - 100, 26, "start", "bound"));
   }
 
   const DesignedSpace& of_;

@@ -111,7 +111,7 @@ std::string next_money(const NetworkDesign& design) {
               more(design.money(*next.dearer), design.money(number)) + " more, and the run is " +
               less(at(design, *next.dearer).timed->run_s, now.timed->run_s) + " shorter\n";
     } else {
-      text += "nothing: none is faster\n";
+      text += "nothing: none of this list is faster\n";
     }
   }
   return text;
@@ -120,7 +120,7 @@ std::string next_money(const NetworkDesign& design) {
 std::string least_total(const DesignedSpace& of, const NetworkDesign& design) {
   const auto number = design.least_total();
   const auto& timed = *at(design, number).timed;
-  return "\nThe cheapest run: " + place(design, number) + ". with " + money(timed.total) + " " +
+  return "\nThe cheapest run of this list: " + place(design, number) + ". with " + money(timed.total) + " " +
          of.aim.prices->currency + ": chips " + money(timed.for_chips) + ", network " + money(timed.for_network) +
          ", energy " + money(timed.for_energy) + ".\n";
 }
@@ -139,7 +139,8 @@ std::string proof(const DesignedSpace& of, const NetworkDesign& design) {
   if (const auto refused = design.count(Fate::refused); refused > 0) {
     const auto first = std::find_if(design.networks.begin(), design.networks.end(),
                                     [](const auto& one) { return one.fate == Fate::refused; });
-    text += "; " + count_text(refused) + " cannot be built or run (" + first->refusal + ")";
+    text += "; " + count_text(refused) + " cannot be built or run (" + first->refusal + "; expected " +
+            first->expected + ")";
   }
   if (too_large > 0) text += "; " + count_text(too_large) + " simulated ones need more memory than chips have";
   text += "\n";
@@ -152,17 +153,21 @@ std::string proof(const DesignedSpace& of, const NetworkDesign& design) {
          ", and networks from there on may be faster\n";
 }
 
-/// A list that prices no network makes all of them cost the same.
-std::string what_has_no_price(const NetworkDesign& design) {
-  const bool has_bill = std::any_of(design.networks.begin(), design.networks.end(),
-                                    [](const auto& one) { return !one.machine.network.empty(); });
-  return has_bill ? "" : "Assumed: networks cost nothing and draw no power, since the price list has none.\n";
+std::string assumed(const NetworkDesign& design) {
+  std::string text;
+  for (const auto& sentence : design.assumed()) text += "Assumed: " + sentence + ".\n";
+  return text;
 }
 
 }  // namespace
 
 std::string network_design_text(const DesignedSpace& of, const NetworkDesign& design) {
-  if (design.front.empty()) return "no network was found on which the scenarios run and fit\n" + proof(of, design);
+  if (design.front.empty()) {
+    const bool tried = design.count(Fate::simulated) > 0 || !design.stopped;
+    return (tried ? "no network was found on which the scenarios run and fit\n"
+                  : "the search was stopped before any network was simulated\n") +
+           proof(of, design);
+  }
   const bool one = design.front.size() == 1;
   std::string text = networks_text(std::ssize(design.front)) + " of " + count_text(std::ssize(design.networks)) +
                      (one ? " is" : " are") + " worth " + (one ? "its" : "their") +
@@ -170,7 +175,7 @@ std::string network_design_text(const DesignedSpace& of, const NetworkDesign& de
   if (of.within > 0) text += ", times within " + percent(of.within) + " taken for equal";
   return text + "\nmoney in " + of.aim.prices->currency + ", " + with_separators(of.aim.tokens) + " tokens\n\n" +
          front_table(of, design) + steps_table(of, design) + bill_table(design) + next_money(design) +
-         least_total(of, design) + what_has_no_price(design) + proof(of, design);
+         least_total(of, design) + assumed(design) + proof(of, design);
 }
 
 }  // namespace lockstep::output

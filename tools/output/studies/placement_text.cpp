@@ -70,7 +70,13 @@ std::string placement_text(const scenario::Scenario& scenario, const PlacedRanks
   for (const auto& first : placed.first) row(first.name, first.step);
   if (placed.best.name.starts_with("after ")) row(placed.best.name, placed.best.step);
   text += table.to_string() + "\n" + std::to_string(placed.simulated) + " orders simulated" +
-          (placed.stopped ? ", stopped before all were tried" : "") + "\n";
+          (placed.stopped        ? ", stopped before all were tried"
+           : placed.no_new_order ? "; no move from the best makes another one"
+                                 : "") +
+          "\n";
+  if (placed.peak_memory > placed.chip_memory)
+    text += "memory of one chip: peak " + format(placed.peak_memory) + " of " + format(placed.chip_memory) +
+            "  DOES NOT FIT, " + format(placed.peak_memory - placed.chip_memory) + " too much\n";
   if (placed.is_given) return text;
   const auto hosts = host_order(scenario, placed.best.order);
   return text +
@@ -94,6 +100,9 @@ std::string placement_json(const scenario::Scenario& scenario, const PlacedRanks
                      {"first", first},
                      {"simulated", placed.simulated},
                      {"stopped", placed.stopped},
+                     {"no_new_order", placed.no_new_order},
+                     {"peak_bytes", placed.peak_memory.value()},
+                     {"capacity_bytes", placed.chip_memory.value()},
                      {"units", placed.best.order},
                      {"hosts", given != nullptr ? Json(hosts_of(*given, placed.best.order)) : Json()}};
   return json_document(json);

@@ -83,15 +83,17 @@ class Designing {
     if (!done() && problem_.letters() <= most_letters_of_branching) branch();
     // Most of the effort for different starts, since none is sure to lead on; the rest for the best that they lead to.
     const auto starts = candidates_;
+    double tried = 0;
     for (const auto& start : starts) {
-      if (!done()) try_words(local_search(problem_, start.words, bound_, effort_.letters * 3 / 4 / std::ssize(starts)));
+      effort_.tell("moving works", tried++ / static_cast<double>(starts.size() + 1));
+      if (!done()) try_words(local_of(start.words, effort_.letters * 3 / 4 / std::ssize(starts)));
     }
-    if (!done()) try_words(local_search(problem_, words(), bound_, effort_.letters / 4));
+    if (!done()) try_words(local_of(words(), effort_.letters / 4));
   }
 
   /// Moves letters of the best order so far only.
   void improve() {
-    if (!done()) try_words(local_search(problem_, words(), bound_, effort_.letters));
+    if (!done()) try_words(local_of(words(), effort_.letters));
   }
 
   [[nodiscard]] bool has_words() const { return !candidates_.empty(); }
@@ -101,7 +103,6 @@ class Designing {
     return std::min(bound_, makespan());
   }  // tolerances apart, rounding may swap them
   [[nodiscard]] const std::string& why() const { return why_; }
-  [[nodiscard]] WordTiming& timing() { return timing_; }
 
  private:
   static constexpr std::size_t most_candidates = 10;
@@ -110,7 +111,12 @@ class Designing {
     Words words;
   };
 
-  [[nodiscard]] bool done() const { return has_words() && makespan() <= bound_ + problem_.tolerance; }
+  [[nodiscard]] bool done() const {
+    return has_words() && (makespan() <= bound_ + problem_.tolerance || effort_.is_stopped());
+  }
+  [[nodiscard]] Words local_of(const Words& words, std::int64_t letters) const {
+    return local_search(problem_, words, bound_, letters, effort_.stopped);
+  }
 
   void try_lists() {
     const bool many = problem_.letters() > most_letters_of_lists;
@@ -203,10 +209,8 @@ Design design_pipeline(const ScheduleRequest& asked, const DesignEffort& effort)
     const auto problem = design_problem(request, placement, *request.chunks);
     Designing designing(problem, effort);
     for (auto& published : published_words(problem, request)) {
-      auto order = order_of(problem, published.words);
-      order.schedule = published.name;
-      const double makespan = designing.timing().run(published.words);
-      made.published.push_back({published.name, std::move(order), makespan});
+      const double makespan = time_order(published.order, request.times).makespan;
+      made.published.push_back({published.name, std::move(published.order), makespan});
       designing.try_words(std::move(published.words));
     }
     designing.try_words(words_of(problem, naive_order_of(problem)));  // one microbatch at a time always fits
@@ -226,21 +230,25 @@ Design design_pipeline(const ScheduleRequest& asked, const DesignEffort& effort)
   std::stable_sort(made.published.begin(), made.published.end(),
                    [](const PublishedOrder& a, const PublishedOrder& b) { return a.makespan < b.makespan; });
   made.order.schedule = request.name;
+  made.stopped = effort.is_stopped();
   return made;
 }
 
-std::vector<MoreMemory> with_more_memory(const ScheduleRequest& asked, const Design& design) {
+std::vector<MoreMemory> with_more_memory(const ScheduleRequest& asked, const Design& design,
+                                         const DesignEffort& asked_effort) {
   auto request = completed(asked);
   const auto& shape = design.order.shape;
   request.placements = {shape.placement};
   const auto problem = design_problem(request, shape.placement, shape.chunks);
   const auto words = words_of(problem, design.order);
   DesignEffort effort;
+  effort.stopped = asked_effort.stopped;
   effort.nodes = 0;
   effort.letters = std::min<std::int64_t>(effort.letters / (4 * (shape.ranks + 1)), 20'000'000);
   const double step = std::max(1e-9, -request.activations.input_gradient / request.activations.forward / shape.chunks);
   std::vector<MoreMemory> found;
-  for (StageId rank = -1; rank < shape.ranks; ++rank) {
+  for (StageId rank = -1; rank < shape.ranks && !effort.is_stopped(); ++rank) {
+    asked_effort.tell("trying more memory", (rank + 1.0) / (shape.ranks + 1));
     request.memory_limit = design.limits;
     for (StageId other = 0; other < shape.ranks; ++other) {
       if (rank < 0 || rank == other)

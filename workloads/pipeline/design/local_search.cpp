@@ -27,7 +27,8 @@ class Search {
   Search(const DesignProblem& problem, Words words, double bound)
       : problem_(problem), timing_(problem), words_(std::move(words)), best_(words_), bound_(bound) {}
 
-  Words run(std::int64_t most_letters) {
+  Words run(std::int64_t most_letters, const std::function<bool()>* stopped) {
+    constexpr std::int64_t steps_between_questions = 64;
     const auto letters = problem_.letters();
     double now = timing_.run(words_);
     double best = now;
@@ -35,6 +36,7 @@ class Search {
     const double most_lost = shares_of_a_work * mean_work();
     const auto steps = most_letters / std::max<std::int64_t>(letters, 1);
     for (std::int64_t step = 0; step < steps && best > bound_ + problem_.tolerance; ++step) {
+      if (stopped != nullptr && step % steps_between_questions == 0 && (*stopped)()) break;
       if (!move(path)) continue;
       const double made = timing_.run(words_);
       // The loss that a move may bring falls to nothing, so that the search first wanders and then settles.
@@ -193,8 +195,9 @@ class Search {
 
 }  // namespace
 
-Words local_search(const DesignProblem& problem, Words words, double bound, std::int64_t most_letters) {
-  return Search(problem, std::move(words), bound).run(most_letters);
+Words local_search(const DesignProblem& problem, Words words, double bound, std::int64_t most_letters,
+                   const std::function<bool()>* stopped) {
+  return Search(problem, std::move(words), bound).run(most_letters, stopped);
 }
 
 }  // namespace lockstep::workloads

@@ -35,12 +35,15 @@ std::vector<PublishedWords> published_words(const DesignProblem& problem, const 
     for (const auto& request : requests_of(schedule, problem, designed)) {
       if (schedule.why_not(request)) continue;
       try {
-        auto words = words_of(problem, make_order(request));
+        auto order = make_order(request);
+        auto words = words_of(problem, order);
         if (!problem.fits(words)) continue;
-        const auto same = [&](const PublishedWords& other) { return other.words == words; };
+        const auto same = [&](const PublishedWords& other) {  // another group, but the same order
+          return other.order.schedule == request.name && other.words == words;
+        };
         if (std::any_of(found.begin(), found.end(), same)) continue;
-        found.push_back(
-            {request.name + (request.group ? " N=" + std::to_string(*request.group) : ""), std::move(words)});
+        found.push_back({request.name + (request.group ? " N=" + std::to_string(*request.group) : ""), std::move(words),
+                         std::move(order)});
       } catch (const ScheduleError&) {  // an automatic schedule needs more memory than the limit gives
       }
     }

@@ -8,8 +8,9 @@
 namespace lockstep::workloads {
 
 struct PublishedWords {
-  std::string name;  ///< "interleaved", with its group where it is not the usual one: "interleaved N=8"
-  Words words;
+  std::string name;     ///< "interleaved", with its group where it is not the usual one: "interleaved N=8"
+  Words words;          ///< with whole backwards split, as a start for the search
+  PipelineOrder order;  ///< as it is published
 };
 
 /// Every published schedule that stands as the problem's stages do, takes the request's sizes and stays within its

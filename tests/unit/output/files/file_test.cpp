@@ -49,6 +49,12 @@ TEST_F(FilePlaces, AFolderMayLackItsParents) {
   EXPECT_EQ(names(), Names{"file"});
 }
 
+// Its permissions let root write, and it takes neither files nor folders.
+TEST_F(FilePlaces, AFolderThatTakesNothing) {
+  EXPECT_THAT(file_refused("/proc/made"), HasSubstr("/proc/made"));
+  EXPECT_THAT(folder_refused("/proc/made"), HasSubstr("/proc/made"));
+}
+
 /// Root may write everywhere, so a test run by root is somebody else for a while.
 class NotRoot {
  public:
