@@ -20,6 +20,9 @@ struct GoodputAim {
 [[nodiscard]] std::string goodput_json(const scenario::Scenario& scenario, const goodput::GoodputStudy& study,
                                        const GoodputAim& aim);
 
+/// Failures by kind of part under the run's own rates and under published ones, as SVG.
+[[nodiscard]] std::string failures_picture(const goodput::BesidePublished& beside, Seconds length);
+
 /// "2.8 h", "54.0 days": times beyond the seconds of a step.
 [[nodiscard]] std::string long_time(Seconds time);
 
