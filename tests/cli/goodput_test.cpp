@@ -75,6 +75,20 @@ TEST_F(Goodput, TextSaysWhatCosts) {
     EXPECT_THAT(text, HasSubstr(expected));
 }
 
+// 64 chips at 1.5 failures a week of 400; a bug every 10,000 s; nobody publishes rates of bugs.
+TEST_F(Goodput, BesidePublishedRates) {
+  auto words = unreliable;
+  words.insert(words.end(), {"--published", "--out", "made"});
+  EXPECT_THAT(good(words), HasSubstr("failures in 30.0 days"));
+  EXPECT_THAT(content("made/failures.svg"), HasSubstr("no published rate"));
+  const auto published = json_file("made/goodput.json")["published"];
+  EXPECT_NEAR(published["own_per_day"].get<double>(), 8.64, 1e-9);
+  EXPECT_EQ(published["kinds"][0]["of"], "chip");
+  EXPECT_TRUE(published["kinds"][0]["own_per_day"].is_null());
+  EXPECT_NEAR(published["kinds"][0]["published_per_day"].get<double>(), 1.5 / 7 / 400 * 64, 1e-9);
+  EXPECT_TRUE(with({})["published"].is_null());
+}
+
 TEST_F(Goodput, AScenarioWithoutReliabilityIsRefused) {
   const auto refused = run({"goodput", small});
   EXPECT_EQ(refused.exit_code, 2);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <regex>
 
 #include "tests/cli/program_run.hpp"
 
@@ -339,6 +340,20 @@ TEST_F(Run, DrawsStepsAsADistribution) {
                            "the slowest of 10 steps in a row takes"})
     EXPECT_THAT(text, HasSubstr(part));
   EXPECT_TRUE(json({"run", small})["step_distribution"].is_null());
+
+  // The picture has as many steps in its bars as were drawn: of two causes alone, and of both together.
+  auto with_out = drawn;
+  with_out.insert(with_out.end(), {"--out", "drawn"});
+  (void)good(with_out);
+  const auto picture = content("drawn/draws.svg");
+  for (const auto* part : {"healthy", "jitter alone", "flaky links alone", "all together"})
+    EXPECT_THAT(picture, HasSubstr(part));
+  const auto shown = steps["causes"][0]["draws"].get<std::size_t>() + steps["causes"][1]["draws"].get<std::size_t>();
+  const std::regex bar("<title>([0-9]+) steps</title>");
+  std::size_t in_bars = 0;
+  for (std::sregex_iterator found(picture.begin(), picture.end(), bar), end; found != end; ++found)
+    in_bars += std::stoul((*found)[1]);
+  EXPECT_EQ(in_bars, shown + 60);
 }
 
 TEST_F(Run, HasNothingToDrawWithoutVariations) {

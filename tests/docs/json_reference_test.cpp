@@ -92,7 +92,8 @@ const std::vector<Documented> documented{
     {"design placement",
      {"lockstep design placement --moves 4 " + nodes, "lockstep design placement --moves 0 $TMP/west.yaml"}},
     {"goodput",
-     {"lockstep goodput scenarios/published/llama3-405b-54-days.yaml --step-time '10 s' --runs 2 --tokens 1e12 --price "
+     {"lockstep goodput scenarios/published/llama3-405b-54-days.yaml --step-time '10 s' --runs 2 --published --tokens "
+      "1e12 --price "
       "2",
       "lockstep goodput --runs 2 --set " + unreliable + nodes}},
     {"roofline of a torus", {"lockstep roofline " + small}},
@@ -109,7 +110,7 @@ const std::vector<Documented> documented{
       "lockstep model tests/data/hf_configs/Qwen__Qwen3-Next-80B-A3B-Instruct.json"}},
     {"validate", {"lockstep validate tests/docs/my_steps.csv"}},
     {"faults", {"lockstep faults " + nodes}},
-    {"jobs", {"lockstep jobs $TMP/west.yaml $TMP/east.yaml"}},
+    {"jobs", {"lockstep jobs $TMP/west.yaml $TMP/east.yaml --hosts given --hosts best"}},
     {"rl", {"lockstep rl $TMP/loop.yaml", "lockstep rl $TMP/loop.yaml --set generation.nodes=1"}},
     {"rl --nodes", {"lockstep rl $TMP/loop.yaml --set generation.nodes=1 --nodes 2"}},
     {"import of a network", {"lockstep import network tests/data/networks/small.ibnetdiscover"}},

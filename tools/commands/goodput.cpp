@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "sim/core/quantity_text.hpp"
 #include "sim/simulate.hpp"
@@ -25,6 +28,7 @@ struct GoodputArguments : ScenarioArguments {
   double tokens = 0, price = 0, days = 0;
   std::int64_t runs = 200;
   std::uint64_t seed = 1;
+  bool published = false;
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 };
 
@@ -57,6 +61,8 @@ void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
   const auto found = goodput::run_facts(scenario, preparation, step, states, log);
   if (states.progress) states.progress("done", 1);
   auto model = goodput::run_model(scenario, found.facts);
+  std::optional<goodput::BesidePublished> beside;
+  if (arguments.published) beside = goodput::beside_published(scenario, model, found.facts);
 
   output::GoodputAim aim{static_cast<double>(scenario.batch.sequences * scenario.batch.sequence_length) / step.value(),
                          scenario.chips(),
@@ -72,6 +78,7 @@ void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
   auto study = study_goodput(std::move(model), arguments.runs, arguments.seed, Seconds(days * 86400),
                              {scenario.chips(), hosts, scenario.chips() / std::max<std::int64_t>(hosts, 1)});
   study.notes.insert(study.notes.begin(), found.notes.begin(), found.notes.end());
+  study.published = std::move(beside);
 
   const auto json = goodput_json(scenario, study, aim);
   output::Answer answer;
@@ -80,6 +87,9 @@ void run_goodput(const GoodputArguments& arguments, spdlog::logger& log) {
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);
     files.write(std::filesystem::path(arguments.out) / "goodput.json", json);
+    if (study.published)
+      files.write(std::filesystem::path(arguments.out) / "failures.svg",
+                  output::failures_picture(*study.published, study.simulated.length));
     left_out = report::write_report(files, arguments.out, report::goodput_report(scenario, study, aim));
     answer.finish(files, arguments.out);
   }
@@ -108,7 +118,9 @@ void add_goodput(CommandLine& line, spdlog::logger& log) {
       .shows_default();
   command.option("--seed", arguments->seed, "seed of the first run").shows_default();
   command.option("--step-time", arguments->step_time, "time of one step, such as '10 s', instead of simulating it");
-  command.option("--out", arguments->out, "folder for report.html and goodput.json");
+  command.flag("--published", arguments->published,
+               "also: the failures of the run's own rates beside those that published rates of parts predict");
+  command.option("--out", arguments->out, "folder for report.html and goodput.json, and with --published failures.svg");
   command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
   command.footer(
       "Example:\n  lockstep goodput scenarios/published/llama3-405b-54-days.yaml --tokens 15.6e12 --price 2");

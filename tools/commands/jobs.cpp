@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -16,9 +17,10 @@ namespace lockstep::commands {
 namespace {
 
 struct JobsArguments {
-  std::vector<std::string> scenarios, starts, hosts;
+  std::vector<std::string> scenarios, starts, hosts, free;
   std::string json, out;
-  std::int32_t steps = 8;
+  std::int32_t steps = 8, tries = 100, nodes = 0;
+  std::uint64_t seed = 1;
 };
 
 constexpr std::size_t most_jobs = 16;
@@ -66,9 +68,11 @@ std::vector<jobs::HostShares> shares_of(const std::vector<std::string>& names) {
       shares.push_back(jobs::HostShares::packed);
     } else if (text == "interleaved") {
       shares.push_back(jobs::HostShares::interleaved);
+    } else if (text == "best") {
+      shares.push_back(jobs::HostShares::best);
     } else {
       throw ConfigError(
-          {{{"--hosts", 0, 0}, "", "'" + text + "' is no choice of hosts", "given, packed or interleaved"}});
+          {{{"--hosts", 0, 0}, "", "'" + text + "' is no choice of hosts", "given, packed, interleaved or best"}});
     }
   }
   return shares;
@@ -80,6 +84,13 @@ void run_jobs(const JobsArguments& arguments, spdlog::logger& log) {
   jobs::JobOptions options;
   options.shares = shares_of(arguments.hosts);
   options.steps = arguments.steps;
+  options.free = arguments.free;
+  options.nodes = arguments.nodes;
+  options.tries = arguments.tries;
+  options.seed = arguments.seed;
+  if (!options.free.empty() && std::count(options.shares.begin(), options.shares.end(), jobs::HostShares::best) == 0)
+    throw ConfigError(
+        {{{"--free", 0, 0}, "", "only the best hosts are chosen among more than the jobs have", "--hosts best"}});
   options.progress = progress_line();
   const auto runs = study_jobs(jobs_of(arguments), options, log);
   const auto json = output::jobs_json(runs);
@@ -88,6 +99,7 @@ void run_jobs(const JobsArguments& arguments, spdlog::logger& log) {
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);
     files.write(std::filesystem::path(arguments.out) / "jobs.json", json);
+    files.write(std::filesystem::path(arguments.out) / "jobs.svg", output::jobs_picture(runs));
     left_out = report::write_report(files, arguments.out, report::jobs_report(runs));
     answer.finish(files, arguments.out);
   }
@@ -101,7 +113,9 @@ void run_jobs(const JobsArguments& arguments, spdlog::logger& log) {
 void add_jobs(CommandLine& line, spdlog::logger& log) {
   auto command = line.command("jobs", "several jobs on one network at once, and how much they slow each other down");
   auto arguments = std::make_shared<JobsArguments>();
-  command.option("scenarios", arguments->scenarios, "scenario files (YAML), one for each job, on one cluster.graph")
+  command
+      .option("scenarios", arguments->scenarios,
+              "scenario files (YAML), one for each job, on one cluster.graph or fabric")
       .required();
   command
       .option("--start", arguments->starts,
@@ -109,18 +123,31 @@ void add_jobs(CommandLine& line, spdlog::logger& log) {
       .repeatable();
   command
       .option("--hosts", arguments->hosts,
-              "which of the jobs' hosts each has: given, packed or interleaved (default: given)")
+              "which of the jobs' hosts each has: given, packed, interleaved or best (default: given)")
       .repeatable();
+  command
+      .option("--nodes", arguments->nodes,
+              "nodes of a generated fabric, host0 and so on (default: as many as the jobs have together)")
+      .between(1, 1000000);
+  command
+      .option("--free", arguments->free,
+              "hosts of the network that --hosts best may give besides those of the jobs, such as gpu[09-16]")
+      .repeatable();
+  command.option("--tries", arguments->tries, "choices of hosts that --hosts best tries at most")
+      .between(1, 100000)
+      .shows_default();
+  command.option("--seed", arguments->seed, "of the order in which --hosts best tries them").shows_default();
   command
       .option("--steps", arguments->steps,
               "steps of the job with the longest ones that are simulated while all jobs run")
       .between(1, 1000)
       .shows_default();
-  command.option("--out", arguments->out, "folder for report.html and jobs.json");
+  command.option("--out", arguments->out, "folder for report.html, jobs.json and jobs.svg");
   command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
   command.footer(
-      "Example:\n  lockstep jobs scenarios/two_jobs/dense.yaml scenarios/two_jobs/experts.yaml --hosts packed --hosts "
-      "interleaved");
+      "Example (both files: docs/howto/share_a_network.md):\n  lockstep jobs dense.yaml experts.yaml --hosts given "
+      "--hosts "
+      "best");
   command.callback([arguments, &log] { run_jobs(*arguments, log); });
 }
 

@@ -21,6 +21,7 @@
 #include "tools/output/results/critical_path_text.hpp"
 #include "tools/output/results/pipeline_picture.hpp"
 #include "tools/output/results/result_json.hpp"
+#include "tools/output/results/step_distribution_text.hpp"
 #include "tools/output/results/summary.hpp"
 #include "tools/output/results/timeline_picture.hpp"
 #include "tools/report/run_report.hpp"
@@ -168,6 +169,7 @@ void run_scenario(const RunArguments& arguments, spdlog::logger& log) {
     files.write(folder / "timeline.svg", output::timeline_picture(scenario, simulation, window.from, window.to));
     if (simulation.metrics.stages.size() > 1)
       files.write(folder / "pipeline.svg", output::pipeline_picture(scenario, simulation));
+    if (simulation.distribution) files.write(folder / "draws.svg", output::draws_picture(*simulation.distribution));
     left_out = report::write_report(
         files, folder, report::run_report(scenario, simulation, {command_of(arguments, given), given.text()}, faster));
     trace::write_perfetto_trace(files, folder / "trace.pftrace.gz", scenario, simulation, {16, arguments.trace_flows});
@@ -198,8 +200,9 @@ void add_run(CommandLine& line, spdlog::logger& log) {
   auto command = line.command("run", "simulate one training step of a scenario");
   auto arguments = std::make_shared<RunArguments>();
   add_scenario(command, *arguments);
-  command.option("--out", arguments->out,
-                 "folder for report.html, result.json, timeline.svg and trace.pftrace.gz (Perfetto)");
+  command.option(
+      "--out", arguments->out,
+      "folder for report.html, result.json, timeline.svg and trace.pftrace.gz (Perfetto), and with --draws draws.svg");
   command.option("--chakra", arguments->chakra,
                  "folder for the step as Chakra's execution traces, one for each rank, with their groups.json");
   command.option("--goal", arguments->goal,

@@ -1,6 +1,6 @@
 // The pictures of docs/images, each with the command whose page it shows: node take_pictures.mjs CHROMIUM LOCKSTEP ROOT FOLDER
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Browser } from "../../tests/browser/browser.mjs";
@@ -83,4 +83,26 @@ for (const [file, tokens, space, picture] of [
   execFileSync(lockstep, ["design", "network", join(scenarios, file), "--prices", prices, "--tokens", tokens, "--within", "0.5", ...space, "--out", join(out, "network")], { stdio: "ignore" });
   copyFileSync(join(out, "network/network.svg"), join(folder, picture));
 }
+
+// Jobs that share a network: the files of the page, on the hosts as given and on the best.
+for (const [, file, text] of readFileSync(join(root, "docs/howto/share_a_network.md"), "utf8").matchAll(/```yaml\n# (\S+)\n([^]*?)```/g))
+  writeFileSync(join(out, file), text);
+const jobs = (file, words) => {
+  execFileSync(lockstep, ["jobs", ...words, "--out", join(out, file)], { cwd: out, stdio: "ignore" });
+  copyFileSync(join(out, file, "jobs.svg"), join(folder, `${file}.svg`));
+};
+jobs("two_jobs", ["dense.yaml", "experts.yaml", "--hosts", "given", "--hosts", "packed"]);
+jobs("three_jobs", ["wide.yaml", "tokens.yaml", "small.yaml", "--hosts", "packed", "--hosts", "best"]);
+
+// The steps of a good and of a bad week, and 54 days as predicted and as they were.
+const weeks = [
+  ["good_week", "[{jitter: 0.002, distribution: exponential}, {stragglers: 0.00002, slowdown: 1.1}]"],
+  ["bad_week", "[{jitter: 0.01, distribution: exponential}, {stragglers: 0.0005, slowdown: 1.15}, {flaky_links: 0.0002, bandwidth: 0.5}]"],
+];
+for (const [file, variations] of weeks) {
+  execFileSync(lockstep, ["run", join(scenarios, "published/llama3-405b-16k-gpus.yaml"), "--set", `variations=${variations}`, "--draws", "200", "--out", join(out, file)], { stdio: "ignore" });
+  copyFileSync(join(out, file, "draws.svg"), join(folder, `${file}.svg`));
+}
+execFileSync(lockstep, ["goodput", join(scenarios, "published/llama3-405b-54-days.yaml"), "--days", "54", "--published", "--out", join(out, "days")], { stdio: "ignore" });
+copyFileSync(join(out, "days/failures.svg"), join(folder, "failures_54_days.svg"));
 rmSync(out, { recursive: true, force: true });

@@ -14,6 +14,10 @@ class HostBlocks {
  public:
   explicit HostBlocks(const NetworkGraph& graph);
 
+  [[nodiscard]] std::size_t tiers() const { return block_of_.size(); }
+  /// A tier's block that a host lies in, by number; tier 0 is the lowest.
+  [[nodiscard]] int block(std::size_t tier, HostId host) const { return block_of_[tier][host]; }
+
   /// The number of blocks that hosts lie in, lowest tier first.
   [[nodiscard]] std::vector<int> spread(const std::vector<HostId>& hosts) const;
 

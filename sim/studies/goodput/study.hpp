@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/studies/goodput/renewal.hpp"
+#include "sim/studies/goodput/beside_published.hpp"
 
 namespace lockstep::goodput {
 
@@ -54,7 +54,8 @@ struct GoodputStudy {
   std::vector<IntervalChoice> around;  ///< a quarter of the model's interval to four times, as far as possible
   std::optional<SpareStudy> spares;    ///< none: no spare helps
   SimulatedRuns simulated;
-  std::vector<std::string> notes;  ///< on the states of the machine (run_facts.hpp)
+  std::optional<BesidePublished> published;  ///< where asked for
+  std::vector<std::string> notes;            ///< on the states of the machine (run_facts.hpp)
 };
 
 /// Throws ConfigError, placed at `--runs`, for more than about a minute of events. At least two runs.

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <numeric>
 #include <tuple>
 
 #include "sim/core/errors.hpp"
 #include "topologies/fabrics/best_hosts.hpp"
+#include "topologies/fabrics/fabric.hpp"
+#include "topologies/fabrics/graph_of_cluster.hpp"
 #include "topologies/fabrics/hosts_of_units.hpp"
 
 namespace lockstep::jobs {
@@ -15,10 +19,6 @@ using topologies::HostId;
 
 const topologies::GivenNetwork* network_of(const scenario::Scenario& scenario) {
   return std::get_if<topologies::GivenNetwork>(&scenario.cluster.fabric.kind);
-}
-
-std::vector<HostId> hosts_of(const scenario::Scenario& scenario) {
-  return hosts_of_units(*network_of(scenario), scenario.cluster.units);
 }
 
 auto ends_of(const topologies::Cable& cable) {
@@ -42,6 +42,57 @@ bool same(const topologies::NetworkGraph& one, const topologies::NetworkGraph& o
 
 }  // namespace
 
+std::vector<Job> on_written_network(const std::vector<Job>& jobs, std::int32_t nodes) {
+  const auto generated = [](const Job& job) {
+    const auto& cluster = job.scenario.cluster;
+    return network_of(job.scenario) == nullptr && cluster.node() != nullptr && cluster.halls == 1;
+  };
+  if (!std::all_of(jobs.begin(), jobs.end(), generated)) {
+    if (nodes > 0)
+      throw ConfigError(
+          {{{"--nodes", 0, 0}, "", "a network of a file has its own hosts", "only for generated fabrics"}});
+    return jobs;
+  }
+  const auto& first = jobs.front().scenario;
+  Problems problems;
+  std::int32_t all = 0;
+  for (const auto& [scenario, start] : jobs) {
+    all += scenario.cluster.units;
+    const auto differs = [&, &of = scenario](const std::string& key, const std::string& what) {
+      problems.add({of.where(key), key, what + first.name, "one network for all jobs"});
+    };
+    if (scenario.cluster.fabric != first.cluster.fabric) differs("cluster.fabric", "is another than that of ");
+    const auto &node = *scenario.cluster.node(), &other = *first.cluster.node();
+    if (node.nics != other.nics || node.nic != other.nic) differs("cluster.node", "has other NICs than the nodes of ");
+  }
+  if (nodes > 0 && nodes < all)
+    problems.add({{"--nodes", 0, 0},
+                  "",
+                  "there are " + std::to_string(nodes),
+                  "at least the " + std::to_string(all) + " that the jobs have together"});
+  problems.throw_if_any();
+  auto whole = first.cluster;
+  whole.units = nodes > 0 ? nodes : all;
+  whole.groups.clear();
+  whole.order = {};
+  for (const auto& why : why_not_a_cluster(whole)) {
+    const auto key = why.key.empty() ? "cluster" : "cluster." + why.key;
+    problems.add({first.where(key), key, why.what + ", for the " + std::to_string(whole.units) + " nodes of all jobs",
+                  why.expected});
+  }
+  problems.throw_if_any();
+  const auto graph = std::make_shared<const topologies::NetworkGraph>(graph_of(whole));
+  auto placed = jobs;
+  HostId next = 0;
+  for (auto& job : placed) {
+    std::vector<HostId> hosts(position_of(job.scenario.cluster.units));
+    std::iota(hosts.begin(), hosts.end(), next);
+    next += job.scenario.cluster.units;
+    job.scenario.cluster = on_graph(std::move(job.scenario.cluster), graph, std::move(hosts));
+  }
+  return placed;
+}
+
 void check_one_network(const std::vector<Job>& jobs) {
   Problems problems;
   std::map<HostId, const scenario::Scenario*> taken;
@@ -53,7 +104,7 @@ void check_one_network(const std::vector<Job>& jobs) {
     };
     const auto* network = network_of(scenario);
     if (network == nullptr) {
-      wrong("cluster.graph", "missing: jobs meet on the network of a file",
+      wrong("cluster.graph", "missing: jobs meet on the network of a file, or all on one generated fabric of nodes",
             "cluster.graph, the same for all jobs, and cluster.placement with the hosts of this one");
       continue;
     }
@@ -75,6 +126,40 @@ void check_one_network(const std::vector<Job>& jobs) {
   problems.throw_if_any();
 }
 
+void check_hosts_can_change(const std::vector<Job>& jobs) {
+  Problems problems;
+  for (const auto& job : jobs) {
+    if (job.scenario.cluster.groups.empty()) continue;
+    problems.add({job.scenario.where("cluster.groups"), "cluster.groups",
+                  "nodes of several kinds stand on hosts of their own", "--hosts given, or nodes of one kind"});
+  }
+  problems.throw_if_any();
+}
+
+const topologies::NetworkGraph& graph_of(const scenario::Scenario& scenario) { return *network_of(scenario)->graph; }
+
+std::vector<HostId> hosts_of(const scenario::Scenario& scenario) {
+  return hosts_of_units(*network_of(scenario), scenario.cluster.units);
+}
+
+std::vector<std::string> host_names(const scenario::Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const auto host : hosts_of(scenario)) names.push_back(graph_of(scenario).hosts[host].name);
+  return names;
+}
+
+std::vector<scenario::Scenario> on_hosts(const std::vector<Job>& jobs, std::vector<std::vector<HostId>> hosts,
+                                         HostShares choice) {
+  std::vector<scenario::Scenario> scenarios;
+  for (std::size_t job = 0; job < jobs.size(); ++job) {
+    scenarios.push_back(jobs[job].scenario);
+    auto& given = std::get<topologies::GivenNetwork>(scenarios.back().cluster.fabric.kind);
+    given.hosts = std::move(hosts[job]);
+    given.choice = std::string(name(choice));
+  }
+  return scenarios;
+}
+
 std::vector<scenario::Scenario> with_hosts(const std::vector<Job>& jobs, HostShares shares) {
   std::vector<scenario::Scenario> scenarios;
   for (const auto& job : jobs) scenarios.push_back(job.scenario);
@@ -87,7 +172,7 @@ std::vector<scenario::Scenario> with_hosts(const std::vector<Job>& jobs, HostSha
     wanted.push_back(own.size());
   }
   std::sort(all.begin(), all.end());  // as the file lists them
-  const topologies::HostBlocks blocks(*network_of(scenarios.front())->graph);
+  const topologies::HostBlocks blocks(graph_of(scenarios.front()));
   all = blocks.best(all, static_cast<int>(all.size()));
   std::vector<std::vector<HostId>> chosen(jobs.size());
   for (const auto host : all) {
@@ -104,12 +189,7 @@ std::vector<scenario::Scenario> with_hosts(const std::vector<Job>& jobs, HostSha
     }
     chosen[to].push_back(host);
   }
-  for (std::size_t job = 0; job < jobs.size(); ++job) {
-    auto& given = std::get<topologies::GivenNetwork>(scenarios[job].cluster.fabric.kind);
-    given.hosts = std::move(chosen[job]);
-    given.choice = std::string(name(shares));
-  }
-  return scenarios;
+  return on_hosts(jobs, std::move(chosen), shares);
 }
 
 CommonLinks common_links(const std::vector<const topologies::Cluster*>& clusters,

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "sim/studies/goodput/beside_published.hpp"
 #include "sim/studies/goodput/renewal.hpp"
 #include "sim/studies/goodput/run_model.hpp"
 #include "tests/source_dir.hpp"
@@ -64,6 +65,25 @@ TEST(PublishedRun, IsPredictedFromRatesOfOtherClusters) {
   const double gpus = predicted[scenario::Component::chip];
   EXPECT_LT(model.failure_rate() * days - gpus / 3, 419);
   EXPECT_GT(model.failure_rate() * days + gpus / 3, 419);
+}
+
+// The same two beside each other, by kind of part; planned stops are no failures, and nobody publishes a rate of NICs
+// or software.
+TEST(PublishedRun, BesideThePrediction) {
+  const std::string file = std::string(source_dir) + "/scenarios/published/llama3-405b-54-days.yaml";
+  const auto scenario = scenario::load_scenario(file, {});
+  const goodput::RunFacts facts{405'853'388'800, 128, Seconds(6.5)};
+  const auto beside = beside_published(scenario, run_model(scenario, facts), facts);
+  EXPECT_NEAR(beside.own * days, 419, 1e-9);
+  EXPECT_NEAR(beside.published * days, 572, 1);
+  EXPECT_EQ(beside.shares.useful, expected_shares(published({{"reliability.failures", "published"}})).useful);
+  std::map<scenario::Component, goodput::FailuresOfKind> kinds;
+  for (const auto& kind : beside.kinds) kinds[kind.of] = kind;
+  using enum scenario::Component;
+  EXPECT_NEAR(kinds[chip].own.value() * days, 268, 1e-9);
+  EXPECT_NEAR(kinds[chip].published.value() * days, 474, 1);
+  EXPECT_NEAR(kinds[job].own.value() * days, 54 + 7 + 2, 1e-9);
+  EXPECT_FALSE(kinds[job].published || kinds[nic].published || kinds[network_switch].own);
 }
 
 }  // namespace

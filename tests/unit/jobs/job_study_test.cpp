@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "sim/simulate.hpp"
 #include "tests/unit/scenario/two_leaves.hpp"
 
@@ -89,6 +91,39 @@ TEST(JobStudy, PackedHostsMeetLessThanInterleavedOnes) {
   EXPECT_EQ(runs[0].jobs.front().mean(), runs[2].jobs.front().mean());
   EXPECT_NEAR(runs[1].sum_of_relative_steps(runs[1]), 2, 1e-12);
   EXPECT_LT(runs[1].sum_of_relative_steps(runs[2]), 2);
+}
+
+/// worst(choice) = max over jobs of mean step / least step alone - 1. The search's choice has the least of all three
+/// ways to halve four hosts, each simulated as given.
+TEST(JobStudy, TheBestHostsAreTheBestOfAll) {
+  const auto network = with_uplinks(on_two_leaves("spray"), 0.25);
+  auto large = on_hosts(network, {0, 2});
+  large.batch.sequences = 16;
+  const auto small = on_hosts(network, {1, 3});
+  const auto moved = [](scenario::Scenario scenario, std::vector<topologies::HostId> hosts) {
+    std::get<topologies::GivenNetwork>(scenario.cluster.fabric.kind).hosts = std::move(hosts);
+    return scenario;
+  };
+  const auto best = study({large, small}, {HostShares::best}).front();
+  ASSERT_TRUE(best.search.has_value());
+  const auto worst = [&](const jobs::SharedRun& run) {
+    double most = -1;
+    for (std::size_t job = 0; job < 2; ++job) most = std::max(most, run.jobs[job].mean() / best.search->alone[job] - 1);
+    return most;
+  };
+  double least = 1e9;
+  for (const int other : {1, 2, 3}) {
+    std::vector<topologies::HostId> rest;
+    for (const int host : {1, 2, 3}) {
+      if (host != other) rest.push_back(host);
+    }
+    const auto run = study({moved(large, {0, other}), moved(small, rest)}, {HostShares::as_given}).front();
+    least = std::min(least, worst(run));
+    for (std::size_t job = 0; job < 2; ++job) EXPECT_GE(run.jobs[job].alone, best.search->alone[job]);
+  }
+  EXPECT_NEAR(worst(best), least, 1e-12);
+  EXPECT_EQ(best.beyond_best_alone(0), best.jobs[0].mean() / best.search->alone[0] - 1);
+  EXPECT_GT(worst(study({large, small}, {HostShares::as_given}).front()), least + 0.01);
 }
 
 /// While one job computes the other has the links for itself, so a start in between makes neither slower than in step.

@@ -29,6 +29,12 @@ std::string text_at(double x, double y, const std::string& anchor, const std::st
          escaped(text) + "</text>\n";
 }
 
+std::string rectangle(double x, double y, double width, double height, const std::string& colour,
+                      const std::string& title) {
+  return "<rect x=\"" + fixed(x, 2) + "\" y=\"" + fixed(y, 1) + "\" width=\"" + fixed(width, 2) + "\" height=\"" +
+         fixed(height, 1) + "\" fill=\"" + colour + "\"><title>" + escaped(title) + "</title></rect>\n";
+}
+
 std::string open(double width, double height) {
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + fixed(width, 0) + " " + fixed(height, 0) +
          "\" font-family=\"sans-serif\" font-size=\"13\" fill=\"#777\">\n";

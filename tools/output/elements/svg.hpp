@@ -10,6 +10,9 @@ namespace lockstep::output::svg {
 /// A text element; `anchor` is start, middle or end; `more` are further attributes.
 [[nodiscard]] std::string text_at(double x, double y, const std::string& anchor, const std::string& text,
                                   const std::string& more = "");
+/// A filled rectangle; `title` is what a reader sees who points at it.
+[[nodiscard]] std::string rectangle(double x, double y, double width, double height, const std::string& colour,
+                                    const std::string& title);
 /// The opening tag of a picture whose text is readable on light and dark pages.
 [[nodiscard]] std::string open(double width, double height);
 

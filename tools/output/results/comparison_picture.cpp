@@ -39,11 +39,6 @@ std::string coloured_as(const std::string& what) {
   return what.starts_with(exposed) ? what.substr(exposed.size()) : what;
 }
 
-std::string rectangle(double x, double y, double w, double h, const std::string& colour, const std::string& title) {
-  return "<rect x=\"" + fixed(x, 2) + "\" y=\"" + fixed(y, 1) + "\" width=\"" + fixed(w, 2) + "\" height=\"" +
-         fixed(h, 1) + "\" fill=\"" + colour + "\"><title>" + svg::escaped(title) + "</title></rect>\n";
-}
-
 }  // namespace
 
 std::string comparison_picture(const std::vector<ComparedScenario>& scenarios) {
@@ -64,8 +59,8 @@ std::string comparison_picture(const std::vector<ComparedScenario>& scenarios) {
     double x = left;
     for (const auto& piece : pieces_of(scenario)) {
       if (piece.seconds <= 0) continue;
-      bars += rectangle(x, y, piece.seconds * scale, bar, colours.of(coloured_as(piece.what)),
-                        piece.what + " " + format(Seconds(piece.seconds)));
+      bars += svg::rectangle(x, y, piece.seconds * scale, bar, colours.of(coloured_as(piece.what)),
+                             piece.what + " " + format(Seconds(piece.seconds)));
       x += piece.seconds * scale;
       if (std::find(legend.begin(), legend.end(), piece.what) == legend.end()) legend.push_back(piece.what);
     }
@@ -76,7 +71,7 @@ std::string comparison_picture(const std::vector<ComparedScenario>& scenarios) {
       svg::open(width, y + 10) + svg::text_at(20, 22, "start", "one step of the critical rank", " font-size=\"15\"");
   double x = 20;
   for (const auto& what : legend) {
-    out += rectangle(x, 36, 14, 14, colours.of(coloured_as(what)), what) + svg::text_at(x + 20, 48, "start", what);
+    out += svg::rectangle(x, 36, 14, 14, colours.of(coloured_as(what)), what) + svg::text_at(x + 20, 48, "start", what);
     x += 40 + 7.2 * static_cast<double>(what.size());
   }
   return out + bars + "</svg>\n";

@@ -9,6 +9,8 @@ namespace lockstep::output {
 
 /// A table of the causes, the slowest of many steps, and how the draws were simulated.
 [[nodiscard]] std::string distribution_text(const StepDistribution& distribution);
+/// Histograms of the steps under each cause alone and all together, beside the healthy step, as SVG.
+[[nodiscard]] std::string draws_picture(const StepDistribution& distribution);
 [[nodiscard]] nlohmann::ordered_json distribution_json(const StepDistribution& distribution);
 
 }  // namespace lockstep::output

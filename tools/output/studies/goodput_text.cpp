@@ -114,6 +114,38 @@ std::string spares_text(const goodput::GoodputStudy& study) {
          " where the run waits for repairs, " + best(study.spares->best_elastic) + " where it is elastic\n";
 }
 
+/// Failures in the length of a simulated run.
+std::string published_text(const goodput::GoodputStudy& study) {
+  if (!study.published) return "";
+  const auto& beside = *study.published;
+  const auto count = [&](const std::optional<double>& rate, const std::string& none) {
+    return rate ? with_separators(std::round(*rate * study.simulated.length.value())) : none;
+  };
+  Table table({"failures in " + format_long(study.simulated.length), "own rates", "published rates"});
+  for (const auto& kind : beside.kinds)
+    table.add(
+        {std::string(scenario::component_names[kind.of]), count(kind.own, "no class"), count(kind.published, "none")});
+  table.add({"all", count(beside.own, ""), count(beside.published, "")});
+  table.add({"training that counts", two_digits(study.expected.useful), two_digits(beside.shares.useful)});
+  return table.to_string() + "failures that stop the run; planned stops are left out\n\n";
+}
+
+nlohmann::ordered_json published_json(const goodput::GoodputStudy& study) {
+  using Json = nlohmann::ordered_json;
+  if (!study.published) return {};
+  const auto& beside = *study.published;
+  const auto per_day = [](const std::optional<double>& rate) { return rate ? Json(*rate * day) : Json(); };
+  Json kinds = Json::array();
+  for (const auto& kind : beside.kinds)
+    kinds.push_back({{"of", std::string(scenario::component_names[kind.of])},
+                     {"own_per_day", per_day(kind.own)},
+                     {"published_per_day", per_day(kind.published)}});
+  return {{"goodput", beside.shares.useful},
+          {"own_per_day", beside.own * day},
+          {"published_per_day", beside.published * day},
+          {"kinds", kinds}};
+}
+
 nlohmann::ordered_json shares_json(const goodput::TimeShares& shares) {
   const auto all = shares.all_causes();
   return {{"useful", shares.useful},           {"checkpoints", shares.checkpoints},
@@ -178,8 +210,8 @@ std::string goodput_text(const scenario::Scenario& scenario, const goodput::Good
   if (all.losses > 0) row("slower beside broken parts", all.slower, seen.slower);
   if (study.model.speed_while_writing < 1)
     row("slower beside checkpoints", expected.beside_writing, simulated.mean.beside_writing);
-  text += losses.to_string() + "\n" + causes_text(study) + "\n" + broken_parts_text(study) + checkpoint_text(study) +
-          speeds_text(study.model) + spares_text(study);
+  text += losses.to_string() + "\n" + causes_text(study) + "\n" + published_text(study) + broken_parts_text(study) +
+          checkpoint_text(study) + speeds_text(study.model) + spares_text(study);
   for (const auto& note : study.notes) text += note + "\n";
 
   if (aim.tokens_per_s <= 0) return text;
@@ -253,6 +285,7 @@ std::string goodput_json(const scenario::Scenario& scenario, const goodput::Good
                                      {"slower", share.slower}});
   }
   json["spares"] = spares_json(study);
+  json["published"] = published_json(study);
   json["notes"] = study.notes;
   if (aim.tokens) {
     const double useful = study.expected.useful;

@@ -21,4 +21,7 @@ struct GoodputAim {
 [[nodiscard]] std::string goodput_json(const scenario::Scenario& scenario, const goodput::GoodputStudy& study,
                                        const GoodputAim& aim);
 
+/// Failures by kind of part under the run's own rates and under published ones, as SVG.
+[[nodiscard]] std::string failures_picture(const goodput::BesidePublished& beside, Seconds length);
+
 }  // namespace lockstep::output

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "tools/output/elements/colours.hpp"
+#include "tools/output/elements/round_axis.hpp"
 #include "tools/output/elements/svg.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/studies/network_design_report.hpp"
@@ -17,29 +17,6 @@ using Fate = DesignedNetwork::Fate;
 constexpr double width = 900, left = 80, right = 30, top = 56, plot_height = 320, line_height = 20;
 constexpr double y0 = top + plot_height;
 constexpr double day_s = 86400;
-
-/// An axis with ticks at round numbers around all values.
-struct Axis {
-  double low = 0, high = 1, tick = 1;
-  explicit Axis(std::vector<double> values) {
-    const auto [least, most] = std::minmax_element(values.begin(), values.end());
-    const double alike = *most == 0 ? 1 : std::abs(*most) * 1e-3;  // all values in one place
-    const double span = std::max(*most - *least, alike);
-    const double power = std::pow(10.0, std::floor(std::log10(span / 4)));
-    for (const double step : {1.0, 2.0, 5.0, 10.0}) {
-      tick = step * power;
-      if (span / tick <= 6) break;
-    }
-    low = std::floor(*least / tick - 1e-9) * tick;
-    high = std::ceil(*most / tick + 1e-9) * tick;
-    if (*least >= 0) low = std::max(low, 0.0);
-    if (high - *most < 0.02 * (high - low)) high += tick;
-  }
-  [[nodiscard]] double at(double value, double from, double to) const {
-    return from + (value - low) / (high - low) * (to - from);
-  }
-  [[nodiscard]] int digits() const { return std::max(0, static_cast<int>(std::ceil(-std::log10(tick) - 1e-9))); }
-};
 
 class Picture {
  public:
@@ -150,7 +127,7 @@ class Picture {
 
   const DesignedSpace& of_;
   const NetworkDesign& design_;
-  Axis x_, y_;
+  RoundAxis x_, y_;
   std::string text_;
 };
 
