@@ -16,6 +16,7 @@ RoundAxis::RoundAxis(const std::vector<double>& values) {
   }
   low = std::floor(*least / tick - 1e-9) * tick;
   high = std::ceil(*most / tick + 1e-9) * tick;
+  if (*least >= 0) low = std::max(low, 0.0);
   if (high - *most < 0.02 * (high - low)) high += tick;
 }
 
