@@ -24,4 +24,6 @@ std::string format_long(Seconds time) {
   return in(year, "years");
 }
 
+std::string format_up_to_long(Seconds time) { return time < Seconds(7200) ? format(time) : format_long(time); }
+
 }  // namespace lockstep

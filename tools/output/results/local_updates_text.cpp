@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/core/counted.hpp"
+#include "sim/core/long_time.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/table.hpp"
 
@@ -44,8 +45,8 @@ std::string local_updates_share(const metrics::LocalUpdates& found) {
 
 std::string traffic_between_sites(const metrics::LocalUpdates& found) {
   const auto sent = found.sent_by_chip_of_period();
-  return "a chip sends " + format(whole(sent)) + " to other sites in a period of " + format(found.period()) + ", " +
-         format(whole(sent / static_cast<double>(found.inner_steps))) + " a step; a site's links carry " +
+  return "a chip sends " + format(whole(sent)) + " to other sites in a period of " + format_up_to_long(found.period()) +
+         ", " + format(whole(sent / static_cast<double>(found.inner_steps))) + " a step; a site's links carry " +
          bits(found.mean_rate_of_site()) + " on average and " + bits(found.peak_rate_of_site()) +
          " while the busiest fragment travels";
 }

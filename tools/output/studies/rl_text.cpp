@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/core/counted.hpp"
+#include "sim/core/long_time.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
@@ -18,8 +19,8 @@ std::string_view mode(const rl::LoopSpec& spec) { return spec.one_step_off ? "on
 
 std::string generation_note(const rl::LoopSpec& spec, const rl::Loop& loop) {
   if (spec.generation.time) return "stated";
-  return counted(loop.replicas, "replica") + ", " + format(loop.least_generation) + " to " +
-         format(loop.most_generation) + " in " + std::to_string(loop.draws) + " draws of lengths, " +
+  return counted(loop.replicas, "replica") + ", " + format_up_to_long(loop.least_generation) + " to " +
+         format_up_to_long(loop.most_generation) + " in " + std::to_string(loop.draws) + " draws of lengths, " +
          percent(loop.running_share) + " of their places taken";
 }
 
@@ -82,12 +83,12 @@ std::string rl_text(const rl::LoopSpec& spec, const rl::Loop& loop) {
   if (!loop.fits())
     text +=
         "\ntraining DOES NOT FIT: a chip's memory peaks at " + format(loop.peak_memory) + " of " + format(loop.memory);
-  text += "\n\niteration " + format(loop.iteration) + "   " + with_separators(loop.tokens_per_s_per_chip()) +
+  text += "\n\niteration " + format_up_to_long(loop.iteration) + "   " + with_separators(loop.tokens_per_s_per_chip()) +
           " tokens/s a chip\n\n";
   Table phases({"phase", "time", "share", "of which"});
   phases.align_left(3);
   const auto add = [&](const char* name, Seconds time, const std::string& note) {
-    phases.add({name, format(time), percent(time / loop.iteration), note});
+    phases.add({name, format_up_to_long(time), percent(time / loop.iteration), note});
   };
   add("generation", loop.generation, generation_note(spec, loop));
   add("log-probabilities", loop.logprobs,
@@ -101,7 +102,8 @@ std::string rl_text(const rl::LoopSpec& spec, const rl::Loop& loop) {
   if (loop.one_pool) return text + "\none pool: the phases take turns on its chips\n";
   Table pools({"pool", "chips", "busy", "waits for the other", "share"});
   const auto pool = [&](const char* name, std::int64_t chips, Seconds bubble) {
-    pools.add({name, number(chips), format(loop.iteration - bubble), format(bubble), percent(bubble / loop.iteration)});
+    pools.add({name, number(chips), format_up_to_long(loop.iteration - bubble), format_up_to_long(bubble),
+               percent(bubble / loop.iteration)});
   };
   pool("training", loop.training_chips, loop.training_bubble());
   pool("generation", loop.generation_chips, loop.generation_bubble());
@@ -121,8 +123,8 @@ std::string splits_text(const rl::LoopSpec& spec, const std::vector<rl::Split>& 
   for (const auto& [training, generation, loop] : splits) {
     all_fit = all_fit && loop.fits();
     table.add({std::to_string(training) + (loop.fits() ? "" : " DOES NOT FIT"), std::to_string(generation),
-               format(loop.iteration), format(loop.generation), format(loop.learning()), format(loop.refit),
-               with_separators(loop.tokens_per_s_per_chip())});
+               format_up_to_long(loop.iteration), format_up_to_long(loop.generation),
+               format_up_to_long(loop.learning()), format(loop.refit), with_separators(loop.tokens_per_s_per_chip())});
   }
   const auto* best = rl::fastest_that_fits(splits);
   const auto& any = splits.front();

@@ -63,6 +63,8 @@ TEST(LongTime, UnitsThatSuitTheTime) {
   EXPECT_EQ(format_long(Seconds(2 * 86400)), "2.0 days");
   EXPECT_EQ(format_long(Seconds(730.0 * 86400)), "2.0 years");
   EXPECT_EQ(format_long(Seconds(HUGE_VAL)), "never");
+  EXPECT_EQ(format_up_to_long(Seconds(7199)), "7199.00 s");
+  EXPECT_EQ(format_up_to_long(Seconds(1457995.76)), "16.9 days");
 }
 
 // 1e12 tokens / (1e7/s x 0.5 x 86400 s) = 2.3148 days; x 24 x 64 = 3,555.6 chip hours; twice that is the cost. At the
