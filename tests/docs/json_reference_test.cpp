@@ -146,8 +146,8 @@ class JsonReference : public testing::Test {
     fs::create_directories(folder_);
     std::ofstream(folder_ / "paused.json") << paused;
     std::ofstream(folder_ / "llama.json") << LlamaTrace().json();
-    std::ofstream(folder_ / "space.yaml") << "grid: {cluster.node.nics.count: [8, 4, 1],"
-                                             " cluster.fabric.oversubscription: [1, 2, 4, 0.5]}";
+    std::ofstream(folder_ / "space.yaml") << "grid: {cluster.node.nics.count: [8, 4, 3],"
+                                             " cluster.fabric.oversubscription: [1, 2, 4]}";
     std::ofstream(folder_ / "experts.yaml")
         << "format: 1\nmodel: {layers: 2, d_model: 512, heads: 8, vocabulary: 0, moe: {experts: 8, experts_per_token: "
            "2, "

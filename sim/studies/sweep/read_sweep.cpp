@@ -105,7 +105,7 @@ class AxesReader {
       const bool first = axis.choices.empty();
       if (first) axis.choices.resize(values.size());
       if (values.size() != axis.choices.size()) {
-        view[key].problem("has " + std::to_string(values.size()) + " values",
+        view[key].problem("has " + std::to_string(values.size()) + (values.size() == 1 ? " value" : " values"),
                           "as many as the keys before it, " + std::to_string(axis.choices.size()));
         return;
       }

@@ -166,8 +166,9 @@ std::string design_text(const ScheduleStudy& study) {
 
 std::string schedule_text(const ScheduleStudy& study) {
   const auto& shape = study.order.shape;
-  std::string text = study.title() + ": P = " + std::to_string(shape.ranks) +
-                     " ranks, M = " + std::to_string(shape.whole_microbatches()) + " microbatches" +
+  std::string text = study.title() + ": P = " + std::to_string(shape.ranks) + (shape.ranks == 1 ? " rank" : " ranks") +
+                     ", M = " + std::to_string(shape.whole_microbatches()) +
+                     (shape.whole_microbatches() == 1 ? " microbatch" : " microbatches") +
                      (shape.slices > 1 ? " of n = " + std::to_string(shape.slices) + " slices" : "") +
                      ", V = " + std::to_string(shape.chunks) + (shape.chunks == 1 ? " chunk" : " chunks") +
                      " per rank, placement " + std::string(name(shape.placement)) + "\n";

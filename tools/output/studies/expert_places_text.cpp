@@ -13,11 +13,12 @@ using Json = nlohmann::ordered_json;
 
 std::string experts_text(const scenario::Scenario& scenario, const place_ranks::ExpertStudy& study) {
   constexpr std::size_t shown = 8;
-  std::string text = scenario.name + ": a step takes " + format(study.given) +
-                     " with experts in the order of their numbers, " + format(study.placed) + " with these places, " +
-                     percent(1 - study.placed / study.given) + " shorter\n" +
-                     std::to_string(study.layers.front().order.size()) + " experts of a layer on " +
-                     std::to_string(study.ranks) + " ranks; all wait for the one with the most tokens\n\n";
+  std::string text =
+      scenario.name + ": a step takes " + format(study.given) + " with experts in the order of their numbers, " +
+      format(study.placed) + " with these places, " +
+      (study.placed < study.given ? percent(1 - study.placed / study.given) + " shorter" : "no shorter") + "\n" +
+      std::to_string(study.layers.front().order.size()) + " experts of a layer on " + std::to_string(study.ranks) +
+      " ranks; all wait for the one with the most tokens\n\n";
   std::int64_t without = 0;
   for (const auto& loads : study.loads) without += std::count(loads.begin(), loads.end(), 0.0);
   if (without > 0)
