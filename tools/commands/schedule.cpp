@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <functional>
@@ -149,9 +148,11 @@ void compare(const ScheduleArguments& arguments, const workloads::DesignEffort& 
   answer.print(comparison_text(rows, times_for(arguments, 1), *arguments.stages, *arguments.microbatches) + left_out);
 }
 
+/// Throws ConfigError for a name that is none.
 bool designs(const ScheduleArguments& arguments) {
-  return std::any_of(arguments.names.begin(), arguments.names.end(),
-                     [](const std::string& word) { return schedule_named(word).designs; });
+  bool any = false;
+  for (const auto& word : arguments.names) any |= schedule_named(word).designs;
+  return any;
 }
 
 /// Options that contradict each other or are missing.
@@ -163,9 +164,10 @@ void check_options(const ScheduleArguments& arguments) {
   if (arguments.import.empty()) {
     if (arguments.names.empty())
       refuse("NAME", "is missing", "a schedule (lockstep schedule --list), or --import FILE.csv");
-    if (!arguments.placement.empty() && !designs(arguments))
+    const bool any_designs = designs(arguments);
+    if (!arguments.placement.empty() && !any_designs)
       refuse("--placement", "is for --import and design", "no placement: schedules have their own");
-    if (arguments.limit && !designs(arguments)) refuse("--limit", "is for design", "no limit: others search nothing");
+    if (arguments.limit && !any_designs) refuse("--limit", "is for design", "no limit: others search nothing");
     if (!arguments.stages) refuse("--stages", "is missing", "the number of ranks P");
     if (!arguments.microbatches) refuse("--microbatches", "is missing", "the number of microbatches M");
     return;
