@@ -19,8 +19,6 @@ using planning::compared_time;
 /// How many are decided at a time from what is known of all before them: few at first, when little is known.
 std::size_t wave_after(std::size_t decided) { return std::clamp<std::size_t>(decided / 2, 2, 8); }
 
-constexpr double never_s = std::numeric_limits<double>::infinity();
-
 // ---- what passes from a child: fields with a tab after each ------------------------------------------
 
 class Fields {

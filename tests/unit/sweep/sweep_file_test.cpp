@@ -160,7 +160,7 @@ TEST_F(SweepFile, MistakesAreLocated) {
   EXPECT_THAT(refusal("{grid: {parallel.fsdp: [1], parallel.fsdp: [2]}}"), HasSubstr("duplicate key"));
   EXPECT_THAT(refusal("{grid: {parallel.fsdp: [1]}, list: [{parallel.fsdp: 2}]}"), HasSubstr("is swept twice"));
   EXPECT_THAT(refusal("{zip: {parallel.fsdp: [1, 2], batch.sequences: [16]}}"),
-              HasSubstr("has 1 values; expected as many as the keys before it, 2"));
+              HasSubstr("has 1 value; expected as many as the keys before it, 2"));
   EXPECT_THAT(refusal("{grid: {parallel.fsdp: {from: 1, to: 1e9, step: 1}}}"),
               HasSubstr("the range has 1000000000 values; expected at most 1000000"));
   EXPECT_THAT(refusal("{grid: {parallel.fsdp: {from: 4, to: 1, step: 1}}}"), HasSubstr("ends before it starts"));
