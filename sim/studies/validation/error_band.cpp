@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "sim/studies/validation/scatter_private.hpp"
@@ -144,45 +145,54 @@ Pool left_out_pool(const std::vector<ValidatedFamily>& families, PoolKind kind, 
   return pool;
 }
 
-struct Held {
+struct Share {
   double held = 0, rows = 0;
 };
 
-/// Rows of each source that the intervals without it hold.
-std::map<std::string, Held> held_by_source(const std::vector<ValidatedFamily>& families, PoolKind kind,
-                                           double widening) {
-  std::map<std::string, Held> sources;
-  std::map<std::string, Interval> known;  // by source and traits that make the pool
+/// A family and the interval of its pool without its own source.
+using LeftOut = std::pair<const ValidatedFamily*, Interval>;
+
+/// Every family whose pool has enough rows of other sources.
+std::vector<LeftOut> left_out_intervals(const std::vector<ValidatedFamily>& families, PoolKind kind) {
+  std::vector<LeftOut> made;
+  std::map<std::tuple<std::string_view, std::string_view, Method, int, bool>, Interval> known;  // by what makes the pool
   for (const auto& family : families) {
-    const auto key = family.table + "|" + family.traits.generation + "|" + std::string(name(family.traits.method)) +
-                     "|" + std::to_string(bits_of(family.traits.precision)) + (is_small(family.traits) ? "|small" : "");
+    const auto& traits = family.traits;
+    const std::tuple key(std::string_view(family.table), std::string_view(traits.generation), traits.method,
+                         bits_of(traits.precision), is_small(traits));
     auto found = known.find(key);
     if (found == known.end()) {
       const auto pool = left_out_pool(families, kind, family);
       if (rows_of(pool) < least_rows) continue;
-      found = known.emplace(key, interval_of(pool).widened(widening, widening)).first;
+      found = known.emplace(key, interval_of(pool)).first;
     }
-    auto& source = sources[family.table];
-    const double each = static_cast<double>(family.rows) / static_cast<double>(family.residuals.size());
-    for (const double residual : family.residuals) source.held += found->second.holds(std::log(residual)) ? each : 0;
-    source.rows += static_cast<double>(family.rows);
+    made.emplace_back(&family, found->second);
   }
-  return sources;
+  return made;
 }
 
-double mean_share(const std::map<std::string, Held>& sources) {
+/// The share of a source's rows that these intervals hold, the mean over sources.
+double mean_share(const std::vector<LeftOut>& left_out, double widening) {
+  std::map<std::string_view, Share> sources;
+  for (const auto& [family, interval] : left_out) {
+    const auto wide = interval.widened(widening, widening);
+    auto& source = sources[family->table];
+    const double each = static_cast<double>(family->rows) / static_cast<double>(family->residuals.size());
+    for (const double residual : family->residuals) source.held += wide.holds(std::log(residual)) ? each : 0;
+    source.rows += static_cast<double>(family->rows);
+  }
   double sum = 0;
-  for (const auto& [source, held] : sources) sum += held.held / held.rows;
+  for (const auto& [source, share] : sources) sum += share.held / share.rows;
   return sum / static_cast<double>(sources.size());
 }
 
 /// The least factor, in steps of a tenth, with which sources that were left out are held as promised.
 double widening_of(const std::vector<ValidatedFamily>& families, PoolKind kind) {
   constexpr int most = 60;
+  const auto left_out = left_out_intervals(families, kind);
+  if (left_out.empty()) return 1;
   for (int tenths = 10; tenths < most; ++tenths) {
-    const auto sources = held_by_source(families, kind, tenths / 10.0);
-    if (sources.empty()) return 1;
-    if (mean_share(sources) >= band_share) return tenths / 10.0;
+    if (mean_share(left_out, tenths / 10.0) >= band_share) return tenths / 10.0;
   }
   return most / 10.0;
 }
