@@ -19,8 +19,9 @@ constexpr int growth_of_the_heap = 16 << 20;
 /// Memory of at least so many bytes, or null.
 void* allocate(std::size_t bytes) {
   if (bytes < 2 * page) return std::malloc(bytes == 0 ? 1 : bytes);
-  void* made = std::aligned_alloc(page, bytes);
-  if (made != nullptr) ::madvise(made, bytes / page * page, MADV_HUGEPAGE);
+  void* made = nullptr;
+  if (::posix_memalign(&made, page, bytes) != 0) return nullptr;
+  ::madvise(made, bytes / page * page, MADV_HUGEPAGE);
   return made;
 }
 

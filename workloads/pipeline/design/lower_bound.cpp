@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <queue>
 #include <span>
 
+#include "workloads/pipeline/design/rank_pace.hpp"
 #include "workloads/pipeline/design/word_timing.hpp"
 
 namespace lockstep::workloads {
@@ -23,8 +23,8 @@ struct Run {
   double each;
 };
 
-/// When works that are there at `times` can all be done, one after the other, at the earliest.
-double done_by(std::span<Run> runs) {
+/// When works that are there at `times` can all be done, at a rank's pace, at the earliest.
+double done_by(std::span<Run> runs, const RankPace& pace) {
   double done = 0;
   while (true) {
     Run* next = nullptr;
@@ -32,7 +32,7 @@ double done_by(std::span<Run> runs) {
       if (run.count > 0 && (next == nullptr || *run.times < *next->times)) next = &run;
     }
     if (next == nullptr) return done;
-    done = std::max(done, *next->times) + next->each;
+    done = pace.done(std::max(done, *next->times), next->each);
     next->times += next->stride;
     --next->count;
   }
@@ -78,9 +78,9 @@ class LeastTimesMaker {
   }
 
  private:
-  /// Times of a track in chains, and as parts of its rank's work. A pair does the work of three in less than the sum.
+  /// Times of a track in chains. A pair does the work of three in less than the sum.
   struct Times {
-    std::array<double, 3> chain{}, work{};
+    std::array<double, 3> chain{};
     double weight_after = 0;  ///< least time from the end of an input gradient to that of the weight gradient
     std::vector<std::int32_t> gradients_before, weights_before;  ///< of the k-th forward, for memory
     double chunks = 0;  ///< of its way on its rank, up to its own: a microbatch that comes here is held by them all
@@ -97,13 +97,10 @@ class LeastTimesMaker {
   void least_times(TrackId id) {
     const auto& track = problem_.tracks[id];
     Times times;
-    const auto least_share = problem_.least_share(track.rank);
-    const bool paired = least_share.has_value();
-    const double share = least_share.value_or(1);
+    const bool paired = problem_.least_share(track.rank).has_value();
     for (const auto work : works) {
       const double time = track.time(work);
       times.chain[position_of(work)] = paired ? std::min(time, problem_.pair_time) : time;
-      times.work[position_of(work)] = share * time;
     }
     times.weight_after = paired ? 0 : track.weight_gradient;
     if (paired) times.chain[2] = 0;
@@ -207,11 +204,30 @@ class LeastTimesMaker {
     }
   }
   [[nodiscard]] Run run_from(TrackId track, TrackWork work, std::int64_t count) {
-    return {&before(track, work, 0), count, 1, times_[track].work[position_of(work)]};
+    return {&before(track, work, 0), count, 1, problem_.tracks[track].time(work)};
   }
   /// Reads `after` values, which fall with k, from the last one back.
   [[nodiscard]] Run run_back(TrackId track, TrackWork work, std::int64_t count) {
-    return {&after(track, work, problem_.tracks[track].count - 1), count, -1, times_[track].work[position_of(work)]};
+    return {&after(track, work, problem_.tracks[track].count - 1), count, -1, problem_.tracks[track].time(work)};
+  }
+
+  /// How fast a rank works: alone until the first gradient of a pair may start, or, counted from the end, until its
+  /// last forward has ended.
+  [[nodiscard]] RankPace pace_before(StageId rank) {
+    return pace(rank, [&](const TrackPair& pair) { return before(pair.backward, TrackWork::input_gradient, 0); });
+  }
+  [[nodiscard]] RankPace pace_after(StageId rank) {
+    return pace(rank, [&](const TrackPair& pair) {
+      return after(pair.forward, TrackWork::forward, problem_.tracks[pair.forward].count - 1);
+    });
+  }
+  template <class Alone>
+  [[nodiscard]] RankPace pace(StageId rank, Alone alone) const {
+    RankPace made{WordTiming::never, problem_.least_share(rank).value_or(1)};
+    for (const auto& pair : problem_.pairs) {
+      if (problem_.tracks[pair.forward].rank == rank) made.alone = std::min(made.alone, alone(pair));
+    }
+    return made;
   }
 
   /// Weight gradients that have to end before the k-th forward where so many input gradients have.
@@ -224,7 +240,7 @@ class LeastTimesMaker {
   }
 
   /// The work of its rank that a forward comes after, whichever gradients make room for it.
-  double forward_after_room(TrackId id, std::int32_t k) {
+  double forward_after_room(TrackId id, std::int32_t k, const RankPace& pace) {
     using enum TrackWork;
     double least = WordTiming::never;
     std::vector<Run> runs;
@@ -236,7 +252,7 @@ class LeastTimesMaker {
       });
       const auto weights = weights_needed(id, k, gradients);
       runs.push_back(run_from(id, weight_gradient, weights));
-      least = std::min(least, done_by(runs));
+      least = std::min(least, done_by(runs, pace));
       if (weights == 0 || before(id, input_gradient, gradients) >= least) break;
     }
     return least;
@@ -245,14 +261,15 @@ class LeastTimesMaker {
   void rank_before(TrackId id) {
     using enum TrackWork;
     std::vector<Run> runs;
+    const auto pace = pace_before(problem_.tracks[id].rank);
     for (std::int32_t k = 0; k < problem_.tracks[id].count; ++k) {
-      raise(before(id, forward, k), forward_after_room(id, k));
+      raise(before(id, forward, k), forward_after_room(id, k, pace));
       runs.clear();
       for_each_chunk(id, [&](TrackId other, VirtualStageId further) {
         runs.push_back(run_from(other, forward, k + 1));
         if (further >= 0) runs.push_back(run_from(other, input_gradient, k + (further > 0 ? 1 : 0)));
       });
-      raise(before(id, input_gradient, k), done_by(runs));
+      raise(before(id, input_gradient, k), done_by(runs, pace));
     }
   }
 
@@ -260,6 +277,7 @@ class LeastTimesMaker {
     using enum TrackWork;
     std::vector<Run> runs;
     const auto count = problem_.tracks[id].count;
+    const auto pace = pace_after(problem_.tracks[id].rank);
     for (std::int32_t k = 0; k < count; ++k) {
       const auto left = count - k;
       runs.clear();
@@ -271,56 +289,31 @@ class LeastTimesMaker {
         return std::ssize(needed) - (std::upper_bound(needed.begin(), needed.end(), k) - needed.begin());
       };
       runs.push_back(run_back(id, forward, forwards_after(times_[id].gradients_before)));
-      raise(after(id, input_gradient, k), done_by(runs));
+      raise(after(id, input_gradient, k), done_by(runs, pace));
       runs.clear();
       runs.push_back(run_back(id, weight_gradient, left - 1));
       runs.push_back(run_back(id, forward, forwards_after(times_[id].weights_before)));
-      raise(after(id, weight_gradient, k), done_by(runs));
+      raise(after(id, weight_gradient, k), done_by(runs, pace));
       runs.clear();
       for_each_chunk(id, [&](TrackId other, VirtualStageId further) {
         if (further >= 0) runs.push_back(run_back(other, forward, left - (further == 0 ? 1 : 0)));
         runs.push_back(run_back(other, input_gradient, left));
         runs.push_back(run_back(other, weight_gradient, left));
       });
-      raise(after(id, forward, k), done_by(runs));
+      raise(after(id, forward, k), done_by(runs, pace));
     }
   }
 
-  /// Jackson's bound: all works of a rank one after the other, interrupted for those with more time after them.
+  /// All works of a rank at its pace, interrupted for those with more time after them.
   void bound_of(StageId rank) {
-    struct Job {
-      double before, time, after;
-    };
-    std::vector<Job> jobs;
+    std::vector<RankJob> jobs;
     for (const auto id : problem_.tracks_of[rank]) {
       for (const auto work : works) {
-        for (std::int32_t k = 0; k < problem_.tracks[id].count; ++k) {
-          const Job job{before(id, work, k), times_[id].work[position_of(work)], after(id, work, k)};
-          jobs.push_back(job);
-        }
+        for (std::int32_t k = 0; k < problem_.tracks[id].count; ++k)
+          jobs.push_back({before(id, work, k), problem_.tracks[id].time(work), after(id, work, k)});
       }
     }
-    std::sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) { return a.before < b.before; });
-    using Waiting = std::pair<double, double>;  // time after, time left
-    std::priority_queue<Waiting> waiting;
-    double now = 0, bound = 0;
-    for (std::size_t next = 0; next < jobs.size() || !waiting.empty();) {
-      if (waiting.empty()) now = std::max(now, jobs[next].before);
-      while (next < jobs.size() && jobs[next].before <= now) {
-        waiting.emplace(jobs[next].after, jobs[next].time);
-        ++next;
-      }
-      auto [left, time] = waiting.top();
-      waiting.pop();
-      const double until = next < jobs.size() ? jobs[next].before : now + time;
-      if (now + time <= until) {
-        now += time;
-        bound = std::max(bound, now + left);
-      } else {
-        waiting.emplace(left, time - (until - now));
-        now = until;
-      }
-    }
+    const double bound = least_makespan(std::move(jobs), pace_before(rank), pace_after(rank).alone, problem_.tolerance);
     take({bound, rank,
           "the work of rank " + std::to_string(rank) +
               ", with the least time that must pass before and after each part of it"});
