@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <utility>
 
 #include "sim/core/readable_file.hpp"
@@ -13,10 +14,24 @@ namespace lockstep {
 namespace {
 
 constexpr std::uintmax_t largest_file = std::uintmax_t{64} << 20;
+constexpr std::size_t longest_loose_cell = 200;
 
 std::string trimmed(const std::string& text) {
   const auto first = text.find_first_not_of(" \t");
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+/// "1,024.0 (default)" as "1024", words for nothing as "".
+std::string plain_number(const std::string& cell) {
+  static const std::regex number(R"(((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s*(?:[(\[].*)?)"),
+      nothing(R"(n\.?/?a\.?|nan|none|null|-+|\?|unknown)", std::regex::icase), whole(R"(\.0*$)");
+  std::smatch match;
+  if (cell.size() > longest_loose_cell) return cell;
+  if (std::regex_match(cell, nothing)) return "";
+  if (!std::regex_match(cell, match, number)) return cell;
+  auto text = match[1].str();
+  text.erase(std::remove(text.begin(), text.end(), ','), text.end());
+  return std::regex_replace(text, whole, "");
 }
 
 /// All lines as cells; an empty line has none.
@@ -164,18 +179,23 @@ Location CsvRow::where(std::string_view column) const {
   return found == table_->columns_.end() ? where() : cells_[found->second].where;
 }
 
+std::string CsvRow::number_text(std::string_view column) const {
+  return loose_ ? plain_number(text(column)) : text(column);
+}
+
 std::int64_t CsvRow::integer(std::string_view column, std::optional<std::int64_t> fallback) const {
-  const auto cell = text(column);
+  const auto cell = number_text(column);
   if (cell.empty() && fallback) return *fallback;
   const bool digits = !cell.empty() && cell.size() <= 15 && cell.find_first_not_of("0123456789") == std::string::npos;
   const std::int64_t value = digits ? std::stoll(cell) : 0;
   if (value >= 1) return value;
-  problem(column, cell.empty() ? "is empty" : "'" + cell + "' is not a count", "an integer of at least 1");
+  const auto written = text(column);
+  problem(column, written.empty() ? "is empty" : "'" + written + "' is not a count", "an integer of at least 1");
   return 1;
 }
 
 std::optional<double> CsvRow::number(std::string_view column) const {
-  const auto cell = text(column);
+  const auto cell = number_text(column);
   if (cell.empty()) return std::nullopt;
   char* end = nullptr;
   const double value = std::strtod(cell.c_str(), &end);
@@ -189,9 +209,10 @@ void CsvRow::problem(std::string_view column, std::string what, std::string expe
   sink_->add({where(column), std::string(column), std::move(what), std::move(expected)});
 }
 
-CsvRow CsvRow::reporting_to(Problems& sink) const {
+CsvRow CsvRow::read_loosely(Problems& sink) const {
   auto row = *this;
   row.sink_ = &sink;
+  row.loose_ = true;
   return row;
 }
 

@@ -34,15 +34,18 @@ class CsvRow {
   /// A finite number above 0; none for an empty cell.
   [[nodiscard]] std::optional<double> number(std::string_view column) const;
   void problem(std::string_view column, std::string what, std::string expected) const;
-  /// The same row, whose problems go to another sink than the table's.
-  [[nodiscard]] CsvRow reporting_to(Problems& sink) const;
+  /// The same row, read as people write tables: "8.0", "1,024" and "8 (default)" are counts, and "n/a", "nan" or "-" in
+  /// place of a number is an empty cell. Its problems go to another sink than the table's.
+  [[nodiscard]] CsvRow read_loosely(Problems& sink) const;
 
  private:
   friend class CsvTable;
   CsvRow(const CsvTable& table, Problems& sink, std::vector<CsvCell> cells)
       : table_(&table), sink_(&sink), cells_(std::move(cells)) {}
+  [[nodiscard]] std::string number_text(std::string_view column) const;
   const CsvTable* table_;
   Problems* sink_;
+  bool loose_ = false;
   std::vector<CsvCell> cells_;
 };
 

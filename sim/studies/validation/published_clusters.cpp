@@ -14,7 +14,18 @@ constexpr std::int64_t most_chips = 1'000'000;
 /// A part of a chip's text, and that chip's usual node. The first that fits is used.
 constexpr std::pair<std::string_view, GpuNode> machines[] = {
     {"gb300", {"gb300-nvl72", 64}}, {"gb200", {"gb200-nvl72", 64}}, {"b300", {"dgx-b300"}}, {"b200", {"dgx-b200"}},
-    {"h200", {"dgx-h200"}},         {"h100", {"dgx-h100"}},         {"h800", {"hgx-h800"}}, {"a100", {"dgx-a100"}}};
+    {"h200", {"dgx-h200"}},         {"h100", {"dgx-h100"}},         {"h800", {"hgx-h800"}}, {"h20", {"hgx-h20"}},
+    {"a100", {"dgx-a100"}},         {"l40s", {"l40s-pcie"}},        {"mi355x", {"mi355x"}}, {"mi325x", {"mi325x"}},
+    {"mi300x", {"mi300x"}}};
+
+/// What XLA lets a program have of a TPU's memory: the limit that it prints when a program needs more ("Used 35.56G of
+/// 31.25G hbm", where G is GiB; v4: erfanzar/EasyDeL issue 166; v7x: twice 94.75, of two devices a chip). The data
+/// sheets' 16, 32 and 95 GB are GiB too.
+constexpr std::pair<std::string_view, std::string_view> memory_for_xla[] = {{"tpu-v4", "30.75 GiB"},
+                                                                            {"tpu-v5e", "15.75 GiB"},
+                                                                            {"tpu-v5p", "95.74 GiB"},
+                                                                            {"tpu-v6e", "31.25 GiB"},
+                                                                            {"tpu-v7x", "189.5 GiB"}};
 
 /// Parts of a TPU's text and its name in the catalog. The first that fits is used.
 constexpr std::pair<std::string_view, std::string_view> tpus[] = {
@@ -80,7 +91,12 @@ void set_tpus(MeasuredRun& run, std::string_view chip, std::int64_t chips_of_a_s
                          " slices are more than a cluster has");
   const auto name = known->second;
   const bool three = name == "tpu-v4" || name == "tpu-v5p" || name == "tpu-v7x";
-  run.set("cluster", "{chip: " + std::string(name) + ", shape: " + slice_shape(chips_of_a_slice, three) +
+  const auto* limit = std::find_if(std::begin(memory_for_xla), std::end(memory_for_xla),
+                                   [&](const auto& each) { return each.first == name; });
+  const auto chip_of = limit == std::end(memory_for_xla)
+                           ? std::string(name)
+                           : "{like: " + std::string(name) + ", memory: " + std::string(limit->second) + "}";
+  run.set("cluster", "{chip: " + chip_of + ", shape: " + slice_shape(chips_of_a_slice, three) +
                          (slices > 1 ? ", pods: " + std::to_string(slices) : "") + "}");
 }
 

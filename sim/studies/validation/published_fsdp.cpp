@@ -43,19 +43,23 @@ void mosaicml(const CsvRow& row, MeasuredRun& run) {
                                    row.integer("vocab"), row.integer("seq")));
   const auto chips = row.integer("n_chips");
   const auto chip = row.text("chip");
-  if (chip.starts_with("a100") || chip.starts_with("h100")) {
-    set_cluster(run, chip == "a100_40gb" ? a100_40gb : chip[0] == 'a' ? a100_80gb : h100_with_a100_attention, chips);
+  const auto called = letters_and_digits(chip);
+  const auto is = [&](std::string_view word) { return called.find(word) != std::string::npos; };
+  if (is("a100")) {
+    set_cluster(run, is("40gb") ? a100_40gb : a100_80gb, chips);
+  } else if (is("h100")) {
+    set_cluster(run, h100_with_a100_attention, chips);
   } else {
-    skip(run, "no machine with '" + chip + "' in the catalog");
+    set_cluster(run, chip, chips);
   }
   // SHARD_GRAD_OP: weights that the forward gathered are kept for the backward.
-  const auto mode = row.text("fsdp");
-  if (mode == "SHARD_GRAD_OP") {
+  const auto mode = letters_and_digits(row.text("fsdp"));
+  if (mode == "shardgradop") {
     run.set("communication.regather_weights", "false");
-  } else if (mode != "FULL_SHARD") {
-    skip(run, "another FSDP mode: " + mode);
+  } else if (mode != "fullshard") {
+    skip(run, "another FSDP mode: " + row.text("fsdp"));
   }
-  if (row.text("act_cpu_offload") == "True") skip(run, "activations kept by the host");
+  if (is_true(row.text("act_cpu_offload"))) skip(run, "activations kept by the host");
   RunDegrees degrees;
   degrees.fsdp = chips;
   set_degrees(run, degrees);
@@ -63,11 +67,11 @@ void mosaicml(const CsvRow& row, MeasuredRun& run) {
   const auto precision = precision_called(run, row.text("precision"));
   run.set("training.precision", precision);
   run.set("training.master_weights", "true");
-  if (row.text("precision").starts_with("amp"))
+  if (lower_case(row.text("precision")).starts_with("amp"))
     run.set("training.gradient_reduce", "fp32");   // Composer's mixed precision DEFAULT; else PURE
   run.set("training.elementwise_traffic", "2.3");  // eager PyTorch, docs/models/kernels.md
   run.set("training.cross_entropy", "in place");   // fused_crossentropy, MPTConfig's default
-  if (row.text("recompute") == "full") set_needed_recompute(run);
+  if (lower_case(row.text("recompute")).starts_with("full")) set_needed_recompute(run);
   if (const auto rate = row.number("tokens_per_s_per_gpu"))
     run.time = Measurement{*rate, Measurement::Unit::tokens_per_second_per_chip};
   set_family(run, row.text("model"), chip, precision);
@@ -83,7 +87,7 @@ void set_weights_gathered_once(MeasuredRun& run) {
 }
 
 void torchtitan(const CsvRow& row, MeasuredRun& run) {
-  set_model(run, row.text("model"), leading_integer(row.text("layers"), 0));
+  set_model(run, row);
   const auto chips = row.integer("n_chips");
   const auto chip = row.text("chip");
   // All but the tables on other chips ran on one cluster, whose H100 have 96 GB.
@@ -132,8 +136,10 @@ void torchtitan(const CsvRow& row, MeasuredRun& run) {
     run.set("training.recompute.mode", "selective");
     run.set("training.recompute.kept",
             "[query projection, value projection, attention, gate projection, down projection]");
-  } else if (recompute == "full" || recompute == "none" || recompute.empty()) {
-    run.set("training.recompute", recompute.empty() ? "none" : recompute);
+  } else if (recompute.starts_with("full")) {
+    run.set("training.recompute", "full");
+  } else if (recompute == "none" || recompute.empty()) {
+    run.set("training.recompute", "none");
   } else {
     skip(run, "recomputation '" + recompute + "' is not known");
   }

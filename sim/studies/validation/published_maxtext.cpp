@@ -42,9 +42,10 @@ void set_maxtext(MeasuredRun& run, const std::string& precision) {
 }
 
 void maxtext_tpu(const CsvRow& row, MeasuredRun& run) {
-  run.set("model", "{layers: " + row.text("layers") + ", d_model: " + row.text("d_model") + ", d_ff: " +
-                       row.text("d_ff") + ", heads: " + row.text("heads") + ", kv_heads: " + row.text("kv_heads") +
-                       ", head_size: " + row.text("head_dim") + ", vocabulary: " + row.text("vocab") +
+  const auto count = [&](std::string_view column) { return std::to_string(row.integer(column)); };
+  run.set("model", "{layers: " + count("layers") + ", d_model: " + count("d_model") + ", d_ff: " + count("d_ff") +
+                       ", heads: " + count("heads") + ", kv_heads: " + count("kv_heads") +
+                       ", head_size: " + count("head_dim") + ", vocabulary: " + count("vocab") +
                        ", mlp: " + (row.text("mlp").starts_with("non-gated") ? "plain" : "gated") + "}");
   const auto slices = row.integer("slices", 1);
   const auto chips = row.integer("chips_per_slice");
@@ -180,7 +181,7 @@ void tpu_ironwood(const CsvRow& row, MeasuredRun& run) {
 
 constexpr std::string_view slice_rule =
     "Slices are as near to a cube or square as their chips allow; FSDP over a slice, replicas over the data-centre "
-    "network.";
+    "network. A chip has the memory that XLA lets a program have.";
 constexpr std::string_view remat_rule =
     "`minimal` and `save_dot` policies keep every product; `qkv_proj_offloaded` and recipes that keep the query "
     "projection compute MLPs and attention's core "

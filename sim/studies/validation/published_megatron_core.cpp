@@ -23,8 +23,8 @@ void maxtext_step(const CsvRow& row, std::int64_t chips, MeasuredRun& run) {
 // The label of older releases has the model; columns that they lack are empty.
 void dgxc(const CsvRow& row, MeasuredRun& run) {
   const auto label = row.text("label");
-  if (row.text("usable") != "yes") skip(run, "the table marks the row as not usable");
-  if (label.find("LORA") != std::string::npos || label.find("LoRA") != std::string::npos)
+  if (lower_case(row.text("usable")) != "yes") skip(run, "the table marks the row as not usable");
+  if (lower_case(label).find("lora") != std::string::npos)
     skip(run, "low-rank adapters: most weights have no gradient");
   // A number of layers that the pipeline's chunks do not divide is not that of the run.
   const auto layers = leading_integer(row.text("layers"), 0);
@@ -138,7 +138,8 @@ void set_layers_on_host(MeasuredRun& run, const CsvRow& row, bool fsdp) {
 
 void megatron_bridge(const CsvRow& row, MeasuredRun& run) {
   const auto model = row.text("model");
-  if (row.text("task").find("Pre-Training") == std::string::npos) skip(run, "no pre-training: " + row.text("task"));
+  if (letters_and_digits(row.text("task")).find("pretraining") == std::string::npos)
+    skip(run, "no pre-training: " + row.text("task"));
   set_model(run, model);
   const auto chips = row.integer("n_chips");
   const auto* recipe = recipe_of(row);
@@ -153,6 +154,7 @@ void megatron_bridge(const CsvRow& row, MeasuredRun& run) {
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
   set_megatron_core(run, precision_called(run, row.text("precision")));
+  run.set("training.cross_entropy", "in place");  // cross_entropy_fusion_impl: te
   set_layout(run, degrees);
   if (recipe != nullptr && recipe->overlap && degrees.chunks > 1) run.set("pipeline.schedule", "overlap-1f1b");
   if (row.text("release").starts_with("25")) set_eager_experts(run);
@@ -187,7 +189,8 @@ constexpr std::string_view core =
     "optimizer state split over the replicas (ZeRO-1). "
     "Tensor-parallel collectives run beside the products they belong to, and what fp8 products read is gathered in 8 "
     "bits, as the recipes' userbuffers settings say. "
-    "Updated weights are gathered beside the next forward (overlap_param_gather).";
+    "Updated weights are gathered beside the next forward (overlap_param_gather). "
+    "What products in 8 and 4 bits read is kept in 8 bits for the backward, as Transformer Engine keeps it.";
 constexpr std::string_view experts =
     "Expert ranks lie on the tensor and data axes (no tensor parallelism inside an expert); loads are even; nothing is "
     "dropped.";
@@ -216,7 +219,8 @@ std::vector<PublishedTable> megatron_core_tables() {
         "Of two settings in one row the first counts. Where FSDP is on, weights are split over all replicas.",
         "What the recipes of a release say beside the row: modules computed again, iterations launched as one CUDA "
         "graph, all-to-alls of experts beside another microbatch's "
-        "compute, and DeepEP; without it tokens go to each expert by NCCL's all-to-all."},
+        "compute, and DeepEP; without it tokens go to each expert by NCCL's all-to-all. The loss works in place "
+        "(cross_entropy_fusion_impl: te)."},
        {"release", "task", "model", "chip", "n_chips", "precision", "gbs", "mbs", "seq", "fsdp", "tp", "pp", "cp", "vp",
         "ep", "tokens_per_s_per_gpu"},
        megatron_bridge},

@@ -11,10 +11,13 @@ void nvidia(const CsvRow& row, std::int64_t chips, MeasuredRun& run) {
   degrees.chunks = leading_integer(row.text("vp"), 1);
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
-  set_megatron_core(run, row.text("fp8") == "True" ? "fp8" : precision_called(run, row.text("precision")));
+  const bool in_8_bits = is_true(row.text("fp8"));
+  set_megatron_core(run, is_true(row.text("fp4")) ? "nvfp4"
+                         : in_8_bits              ? "fp8"
+                                                  : precision_called(run, row.text("precision")));
   if (!set("TP_COMM_OVERLAP=True")) run.set("communication.collective_matmul", "false");
   // config_common.sh of the 4.0 submission: FP8_PARAMS=True.
-  if (row.text("round") == "v4.0" && row.text("fp8") == "True") run.set("training.low_precision_gather", "true");
+  if (row.text("round") == "v4.0" && in_8_bits) run.set("training.low_precision_gather", "true");
 }
 
 /// The number behind "name=" in a list of flags.
@@ -56,7 +59,7 @@ void mlperf(const CsvRow& row, MeasuredRun& run) {
     skip(run, "benchmark " + benchmark + " is not expressed");
   }
   const auto chips = row.integer("n_accel");
-  if (accelerator.starts_with("TPU")) {
+  if (lower_case(accelerator).find("tpu") != std::string::npos) {
     google(row, accelerator, chips, run);
   } else {
     nvidia(row, chips, run);

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "sim/studies/validation/published_private.hpp"
 
@@ -85,6 +87,25 @@ std::string plain(std::string_view name) {
   return letters_and_digits(text);
 }
 
+/// The catalog's model whose name stands in the text, the longest if there are several; "" if there is none.
+std::string in_catalog(const std::string& text) {
+  static const auto names = [] {
+    std::vector<std::string> found;
+    std::error_code error;
+    for (const auto& file :
+         std::filesystem::directory_iterator(scenario::data_root() / "workloads" / "catalog", error)) {
+      if (file.path().extension() == ".yaml") found.push_back(file.path().stem().string());
+    }
+    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+      return std::pair(b.size(), std::string_view(a)) < std::pair(a.size(), std::string_view(b));
+    });
+    return found;
+  }();
+  const auto found = std::find_if(names.begin(), names.end(),
+                                  [&](const auto& name) { return text.find(plain(name)) != std::string::npos; });
+  return found == names.end() ? "" : *found;
+}
+
 /// The model's block, of a name in the catalog its file.
 std::string block_of(const std::string& model) {
   if (model.starts_with("{")) return model;
@@ -129,6 +150,11 @@ std::int64_t leading_integer(const std::string& text, std::int64_t fallback) {
   return value < 1 ? fallback : value;
 }
 
+bool is_true(std::string_view text) {
+  const auto word = lower_case(text);
+  return word == "true" || word == "yes" || word == "1";
+}
+
 std::string model_called(std::string_view name) {
   const auto text = plain(name);
   for (const auto& model : models) {
@@ -136,7 +162,7 @@ std::string model_called(std::string_view name) {
                                   [&](auto word) { return text.find(word) != std::string::npos; });
     if (fits) return std::string(model.model);
   }
-  return "";
+  return in_catalog(text);
 }
 
 void set_model(MeasuredRun& run, std::string_view name, std::int64_t layers) {
@@ -147,6 +173,22 @@ void set_model(MeasuredRun& run, std::string_view name, std::int64_t layers) {
     return skip(run, "state-space layers of '" + std::string(name) + "' are not expressed");
   if (model.empty()) return skip(run, "no shape of '" + std::string(name) + "'");
   run.set("model", layers > 0 ? with_layers(model, layers) : model);
+}
+
+void set_model(MeasuredRun& run, const CsvRow& row) {
+  const auto name = row.text("model");
+  if (!model_called(name).empty() || row.text("d_model").empty())
+    return set_model(run, name, row.text("layers").empty() ? 0 : row.integer("layers"));
+  const auto heads = row.integer("heads");
+  std::string block = "{";
+  for (const auto& [key, value] : {std::pair{"layers", row.integer("layers")},
+                                   {"d_model", row.integer("d_model")},
+                                   {"d_ff", row.integer("d_ff")},
+                                   {"heads", heads},
+                                   {"kv_heads", row.integer("kv_heads", heads)},
+                                   {"vocabulary", row.integer("vocab")}})
+    block += (block.size() > 1 ? ", " : "") + std::string(key) + ": " + std::to_string(value);
+  run.set("model", block + "}");
 }
 
 std::string gpt_shape(std::int64_t layers, std::int64_t d_model, std::int64_t d_ff, std::int64_t heads,

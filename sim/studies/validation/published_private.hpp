@@ -10,6 +10,7 @@ namespace lockstep::validation {
 
 [[nodiscard]] std::string lower_case(std::string_view text);
 [[nodiscard]] std::string letters_and_digits(std::string_view text);  ///< without anything else, in lower case
+[[nodiscard]] bool is_true(std::string_view text);                    ///< "True", "yes", "1"
 /// The integer at the start of a cell such as "12 (default)"; `fallback` where there is none or 0 ("n/a", "").
 [[nodiscard]] std::int64_t leading_integer(const std::string& text, std::int64_t fallback);
 
@@ -19,6 +20,9 @@ namespace lockstep::validation {
 /// Sets the model of that name, cut or stretched to so many layers (0: as many as it has); skips the run if it is not
 /// known.
 void set_model(MeasuredRun& run, std::string_view name, std::int64_t layers = 0);
+/// The same by the columns model and layers; where the name is not known, LLaMA's kind of the columns layers, d_model,
+/// d_ff, heads, kv_heads and vocab.
+void set_model(MeasuredRun& run, const CsvRow& row);
 /// The shape of GPT-2's kind (plain MLP, layer norms, biases, tied embeddings, learned positions) from the columns
 /// layers, d_model, d_ff, heads, vocab and seq.
 [[nodiscard]] std::string gpt_shape(const CsvRow& row);

@@ -142,6 +142,10 @@ void set_megatron_core(MeasuredRun& run, const std::string& precision) {
     run.set("communication.share_activation_gathers", "false");  // core/tensor_parallel/layers.py keeps its rank's part
     if (precision == "fp8") run.set("communication.activation_gathers", "8-bit");
   }
+  // Transformer Engine keeps what 8-bit products read as they read it, and what activation functions read in 16 bits
+  // (activation_func_fp8_input_store is off by default).
+  if (precision == "fp8" || precision == "mxfp8" || precision == "nvfp4")
+    run.set("training.kept_activations", "{format: 8-bit, functions: 16-bit}");
   run.set("training.master_weights", "true");
   run.set("parallel.zero", 1);
   run.set("communication.updated_weights", "ahead");

@@ -46,7 +46,7 @@ std::vector<MeasuredRun> read_published_runs(const PublishedTable& published, co
     run.source = row.text("source");
     run.note = row.text("notes");
     Problems of_row;
-    published.convert(row.reporting_to(of_row), run);
+    published.convert(row.read_loosely(of_row), run);
     if (!of_row.empty()) run.skipped_because = at_its_cell(of_row.list().front());
     runs.push_back(std::move(run));
   }

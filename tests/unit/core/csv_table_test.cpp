@@ -59,9 +59,33 @@ TEST(CsvTable, EqualTwinsAreOneColumn) {
 TEST(CsvTable, ARowMayReportElsewhere) {
   Problems problems, of_row;
   const CsvTable table("a\nx\n", "t.csv", problems);
-  (void)table.rows()[0].reporting_to(of_row).integer("a");
+  (void)table.rows()[0].read_loosely(of_row).integer("a");
   EXPECT_THAT(texts(problems), IsEmpty());
   EXPECT_THAT(texts(of_row), ElementsAre("t.csv:2:1: a: 'x' is not a count; expected an integer of at least 1"));
+}
+
+// Counts and numbers as people write them, each the same number; words for nothing are empty cells.
+TEST(CsvTable, ARowReadLoosely) {
+  Problems problems, of_row;
+  const CsvTable table("a,b,c,d,e,f,g\n8.0,\"1,024\",8 (default),n/a,\"12,345.50 [1]\",8.5,\"1,02\"\n", "t.csv",
+                       problems);
+  const auto row = table.rows()[0].read_loosely(of_row);
+  EXPECT_EQ(row.integer("a"), 8);
+  EXPECT_EQ(row.integer("b"), 1024);
+  EXPECT_EQ(row.integer("c"), 8);
+  EXPECT_EQ(row.integer("d", 7), 7);
+  EXPECT_EQ(row.number("d"), std::nullopt);
+  EXPECT_EQ(row.number("e"), 12345.5);
+  EXPECT_EQ(row.number("b"), 1024);
+  EXPECT_THAT(texts(of_row), IsEmpty());
+  (void)row.integer("d");
+  (void)row.integer("f");
+  (void)row.integer("g");
+  EXPECT_THAT(texts(of_row), ElementsAre("t.csv:2:25: d: 'n/a' is not a count; expected an integer of at least 1",
+                                         "t.csv:2:45: f: '8.5' is not a count; expected an integer of at least 1",
+                                         "t.csv:2:49: g: '1,02' is not a count; expected an integer of at least 1"));
+  (void)table.rows()[0].integer("a");
+  EXPECT_THAT(texts(problems), ElementsAre("t.csv:2:1: a: '8.0' is not a count; expected an integer of at least 1"));
 }
 
 TEST(CsvTable, NothingAndOpenQuotes) {

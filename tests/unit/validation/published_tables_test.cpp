@@ -79,9 +79,9 @@ TEST(PublishedTables, ShapesHaveThePublishedParameters) {
 // network.
 TEST(PublishedTables, TpuSlices) {
   const auto runs = runs_of("maxtext_tpu");
-  EXPECT_EQ(runs[0].value_of("cluster"), "{chip: tpu-v4, shape: [4, 4, 4]}");
-  EXPECT_EQ(runs[1].value_of("cluster"), "{chip: tpu-v4, shape: [4, 4, 4], pods: 2}");
-  EXPECT_EQ(runs[4].value_of("cluster"), "{chip: tpu-v4, shape: [4, 4, 12]}");
+  EXPECT_EQ(runs[0].value_of("cluster"), "{chip: {like: tpu-v4, memory: 30.75 GiB}, shape: [4, 4, 4]}");
+  EXPECT_EQ(runs[1].value_of("cluster"), "{chip: {like: tpu-v4, memory: 30.75 GiB}, shape: [4, 4, 4], pods: 2}");
+  EXPECT_EQ(runs[4].value_of("cluster"), "{chip: {like: tpu-v4, memory: 30.75 GiB}, shape: [4, 4, 12]}");
   const auto pods = first(runs, "128B, v5e");
   EXPECT_EQ(pods.cluster.torus()->shape, (std::vector<int>{16, 16}));
   EXPECT_EQ(axis(pods, "tensor"), 16);
