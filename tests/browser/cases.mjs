@@ -497,6 +497,22 @@ const cases = {
     });
   },
 
+  async designed_networks_say_why() {
+    const hostile = "</script><img src=x onerror=alert(1)>.yaml";
+    writeFileSync(join(folder, "job.yaml"), readFileSync(scenario("small.yaml")));
+    writeFileSync(join(folder, "space<b>.yaml"), `grid: {cluster.node.nics.count: [8, 2]} # ${hostile}\n`);
+    made("design", "network", "job.yaml", "--prices", scenario("../prices/round.yaml"), "--tokens", "1e12", "--space", "space<b>.yaml", "--set", "mesh={}", "--set",
+      "parallel={data: 32}", "--set", "cluster={node: dgx-h100, nodes: 4}");
+    const found = JSON.parse(readFileSync(join(folder, "network.json"), "utf8"));
+    await looking({}, async (page) => {
+      await saysWhy(page, found, ["Time over price", "What a step waits for", "All networks"]);
+      const chosen = found.front.find(({ number }) => number === found.cheapest_run);
+      assert.equal(await page.ask(figure, "cheapest run"), chosen.cost.total);
+      assert.ok((await page.ask(() => document.querySelector("pre").textContent)).includes(hostile));
+      await page.picture(join(folder, "network.png"));
+    });
+  },
+
   async keys_alone_are_enough() {
     made("run", scenario("small.yaml"));
     await looking({}, async (page) => {
