@@ -513,6 +513,19 @@ const cases = {
     });
   },
 
+  async designed_collectives_say_why() {
+    const hostile = "<img src=x onerror=alert(1)>.yaml";
+    writeFileSync(join(folder, hostile), "format: 1 # </script><b>\nmodel: llama-2-7b\ncluster: tpu-v5e:4x4\nparallel: {fsdp: 16}\nbatch: {sequences: 16, sequence_length: 1024}\n");
+    made("collective", "all_reduce", "--cluster", hostile, "--group", "x+y", "--bytes", "64MiB", "--algorithm", "designed");
+    const found = JSON.parse(readFileSync(join(folder, "collective.json"), "utf8"));
+    await looking({}, async (page) => {
+      await saysWhy(page, found.designed, ["Busy links", "Beside every algorithm that can serve"]);
+      assert.equal(await page.ask(figure, "time"), found.rows[0].time_s);
+      assert.equal(await page.ask(() => document.querySelector("h1").textContent), `Designed all_reduce on ${hostile}`);
+      await page.picture(join(folder, "collective.png"));
+    });
+  },
+
   async keys_alone_are_enough() {
     made("run", scenario("small.yaml"));
     await looking({}, async (page) => {

@@ -1,15 +1,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <thread>
 
 #include "sim/studies/design_networks/network_design.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
+#include "tools/commands/file_content.hpp"
 #include "tools/commands/interrupt.hpp"
 #include "tools/commands/problems_once.hpp"
 #include "tools/commands/refuse.hpp"
@@ -69,11 +68,7 @@ std::string inputs_of(const NetworkArguments& arguments, const design_networks::
   std::string text;
   auto files = arguments.scenarios;
   files.push_back(arguments.prices);
-  for (const auto& file : files) {
-    std::ostringstream content;
-    content << std::ifstream(file, std::ios::binary).rdbuf();
-    text += "# " + file + "\n" + content.str() + "\n";
-  }
+  for (const auto& file : files) text += "# " + file + "\n" + content_of(file) + "\n";
   return text + "# the space\n" + space.text();
 }
 
