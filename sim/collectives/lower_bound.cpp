@@ -33,11 +33,13 @@ using Groups = std::vector<std::vector<DeviceId>>;
 
 class Bounding {
  public:
-  Bounding(Kind kind, const topologies::Cluster& cluster, const Groups& groups)
-      : kind_(kind), cluster_(cluster), groups_(groups) {}
+  Bounding(Kind kind, const topologies::Cluster& cluster, const Groups& groups, const topologies::LinkRates& rates)
+      : kind_(kind), cluster_(cluster), groups_(groups), rates_(rates) {}
+
+  void consider_all();
 
   void consider(const topologies::NodeSets& sets) {
-    const auto edges = edges_of(cluster_, sets);
+    const auto edges = edges_of(cluster_, sets, rates_);
     Indexed<NodeSetId, CutNeeds> needs(sets.count);
     Indexed<NodeSetId, bool> has_members(sets.count, false);
     double in_all = 0;  // what all sets receive together
@@ -61,20 +63,30 @@ class Bounding {
       offer(needs[set].in, edges[set].in, sets, set, false);
       offer(needs[set].out, edges[set].out, sets, set, true);
     }
+    mark([&](NodeSetId set,
+             bool out) { return out ? binds(needs[set].out, edges[set].out) : binds(needs[set].in, edges[set].in); },
+         sets);
     if (kind_ != Kind::all_reduce || !all_inside || !only_members_add(sets)) return;
     BytesPerSecond into_all(0);
     for (const NodeSetId set : edges.ids()) {
       if (has_members[set]) into_all += edges[set].in;
     }
-    if (!better(in_all, into_all)) return;
+    const auto mark_all = [&] {
+      mark([&](NodeSetId set, bool out) { return !out && has_members[set] && binds(in_all, into_all); }, sets);
+    };
+    if (!better(in_all, into_all)) return mark_all();
     const auto first = std::find(has_members.begin(), has_members.end(), true) - has_members.begin();
     const auto count = std::count(has_members.begin(), has_members.end(), true);
     take(in_all, into_all,
-         edge_text(cluster_, sets, static_cast<NodeSetId>(first), false) +
+         edge_text(cluster_, sets, static_cast<NodeSetId>(first), false, rates_) +
              (count > 1 && sets.name.empty() ? ", with those of " + std::to_string(count - 1) + " more sets" : ""));
+    mark_all();
   }
 
   [[nodiscard]] std::optional<CollectiveBound> bound() const { return bound_; }
+  /// Whether a link is at the edge of a set that binds as much as any; asked for all links, or none if there is no
+  /// bound.
+  [[nodiscard]] const std::vector<bool>& binding() const { return binding_; }
 
  private:
   void add_shift(const topologies::NodeSets& sets, const std::vector<DeviceId>& group,
@@ -105,15 +117,39 @@ class Bounding {
   }
   void take(double share, BytesPerSecond capacity, std::string links) {
     bound_ = CollectiveBound{share, capacity, std::move(links)};
+    binding_.assign(position_of(cluster_.links()), false);
+  }
+  [[nodiscard]] bool binds(double share, BytesPerSecond capacity) const {
+    constexpr double rounding = 1 - 1e-12;
+    return bound_ && share > 0 && capacity > BytesPerSecond(0) &&
+           share / capacity.value() >= rounding * bound_->share / bound_->capacity.value();
+  }
+  /// Of the edges of these sets, inwards and outwards, those that bind.
+  template <class Binds>
+  void mark(const Binds& binds, const topologies::NodeSets& sets) {
+    Indexed<NodeSetId, bool> in(sets.count, false), out(sets.count, false);
+    bool any = false;
+    for (const NodeSetId set : in.ids()) {
+      in[set] = binds(set, false), out[set] = binds(set, true);
+      any = any || in[set] || out[set];
+    }
+    for (topologies::LinkId id = 0; any && id < cluster_.links(); ++id) {
+      const auto& link = cluster_.link(id);
+      const NodeSetId from = sets.of_node[link.from], to = sets.of_node[link.to];
+      if (from == to || !topologies::leads_between_chips(cluster_, link)) continue;
+      if ((from >= 0 && out[from]) || (to >= 0 && in[to])) binding_[position_of(id)] = true;
+    }
   }
   void offer(double share, BytesPerSecond capacity, const topologies::NodeSets& sets, NodeSetId set, bool out) {
-    if (better(share, capacity)) take(share, capacity, edge_text(cluster_, sets, set, out));
+    if (better(share, capacity)) take(share, capacity, edge_text(cluster_, sets, set, out, rates_));
   }
 
   Kind kind_;
   const topologies::Cluster& cluster_;
   const Groups& groups_;
+  const topologies::LinkRates& rates_;
   std::optional<CollectiveBound> bound_;
+  std::vector<bool> binding_;
 };
 
 /// The weakest partition of one group (design/weakest_partition.hpp).
@@ -143,6 +179,28 @@ bool has_exact_bound(Kind kind, const topologies::Cluster& cluster, const Groups
          (kind == Kind::all_gather || kind == Kind::reduce_scatter || kind == Kind::all_reduce);
 }
 
+void Bounding::consider_all() {
+  if (kind_ == Kind::point_to_point && cluster_.unit_is_torus()) return;
+  for (const auto& sets : natural_sets(cluster_)) consider(sets);
+  if (has_exact_bound(kind_, cluster_, groups_)) {
+    const auto links = design::links_of_cluster(cluster_, groups_.front(), [&](topologies::LinkId link) {
+      return rates_ ? rates_(link) : cluster_.link(link).bandwidth;
+    });
+    consider(bottleneck_sets(cluster_, links, false));
+    consider(bottleneck_sets(cluster_, links, true));
+    if (kind_ != Kind::all_reduce) return;
+    consider(weakest_sets(cluster_, links));
+  }
+  std::vector<DeviceId> first, second;
+  for (const auto& group : groups_) {
+    const auto middle = group.begin() + std::ssize(group) / 2;
+    first.insert(first.end(), group.begin(), middle);
+    second.insert(second.end(), middle, group.end());
+  }
+  constexpr int most_links = 400'000;  // the search for a cut takes seconds on a larger cluster
+  if (!first.empty() && cluster_.links() <= most_links) consider(min_cut(cluster_, first, second, rates_));
+}
+
 }  // namespace
 
 CutNeeds needs_across(Kind kind, double n, double k, bool has_root) {
@@ -159,26 +217,24 @@ CutNeeds needs_across(Kind kind, double n, double k, bool has_root) {
 }
 
 std::optional<CollectiveBound> collective_bound(Kind kind, const topologies::Cluster& cluster, const Groups& groups) {
-  if (kind == Kind::point_to_point && cluster.unit_is_torus()) return std::nullopt;
-  Bounding bounding(kind, cluster, groups);
-  for (const auto& sets : natural_sets(cluster)) bounding.consider(sets);
-  if (has_exact_bound(kind, cluster, groups)) {
-    const auto links = design::links_of_cluster(cluster, groups.front(),
-                                                [&](topologies::LinkId link) { return cluster.link(link).bandwidth; });
-    bounding.consider(bottleneck_sets(cluster, links, false));
-    bounding.consider(bottleneck_sets(cluster, links, true));
-    if (kind != Kind::all_reduce) return bounding.bound();
-    bounding.consider(weakest_sets(cluster, links));
-  }
-  std::vector<DeviceId> first, second;
-  for (const auto& group : groups) {
-    const auto middle = group.begin() + std::ssize(group) / 2;
-    first.insert(first.end(), group.begin(), middle);
-    second.insert(second.end(), middle, group.end());
-  }
-  constexpr int most_links = 400'000;  // the search for a cut takes seconds on a larger cluster
-  if (!first.empty() && cluster.links() <= most_links) bounding.consider(min_cut(cluster, first, second));
+  const topologies::LinkRates as_they_are;
+  Bounding bounding(kind, cluster, groups, as_they_are);
+  bounding.consider_all();
   return bounding.bound();
+}
+
+std::optional<WiderCuts> with_wider_cuts(Kind kind, const topologies::Cluster& cluster, const Groups& groups,
+                                         double factor) {
+  const topologies::LinkRates as_they_are;
+  Bounding now(kind, cluster, groups, as_they_are);
+  now.consider_all();
+  if (!now.bound()) return std::nullopt;
+  const topologies::LinkRates wider = [&](topologies::LinkId link) {
+    return cluster.link(link).bandwidth * (now.binding()[position_of(link)] ? factor : 1);
+  };
+  Bounding then(kind, cluster, groups, wider);
+  then.consider_all();
+  return WiderCuts{std::count(now.binding().begin(), now.binding().end(), true), *then.bound()};
 }
 
 }  // namespace lockstep::collectives

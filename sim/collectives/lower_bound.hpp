@@ -34,4 +34,15 @@ struct CutNeeds {
     workloads::CollectiveKind kind, const topologies::Cluster& cluster,
     const std::vector<std::vector<topologies::DeviceId>>& groups);
 
+/// The bound where the links of every set of nodes that binds as much as any carry `factor` times as much.
+struct WiderCuts {
+  std::int64_t links = 0;  ///< of these sets
+  CollectiveBound bound;
+};
+/// Nothing where there is no bound.
+[[nodiscard]] std::optional<WiderCuts> with_wider_cuts(workloads::CollectiveKind kind,
+                                                       const topologies::Cluster& cluster,
+                                                       const std::vector<std::vector<topologies::DeviceId>>& groups,
+                                                       double factor);
+
 }  // namespace lockstep::collectives

@@ -60,6 +60,21 @@ const shown = () => document.querySelector(".where").textContent;
 const chosen = () => document.querySelector(".details:not([hidden]) h3")?.textContent;
 const scenario = (file) => join(scenarios, file);
 
+const paragraphs = (title) => [...[...document.querySelectorAll("section")].find((node) => node.querySelector("h2")?.textContent === title).querySelectorAll("p")].map((node) => node.textContent);
+
+/** The page of a design has the sentences of its JSON, and pictures that were drawn well-formed. */
+async function saysWhy(page, { answer, why, what_if }, titles) {
+  assert.equal(await page.ask(() => document.querySelector(".verdict").textContent), answer);
+  assert.deepEqual(await page.ask(paragraphs, "Why"), [why.join(" ")]);
+  assert.deepEqual(await page.ask(paragraphs, "What if"), what_if);
+  const found = await page.ask(headings);
+  for (const title of [...titles, "To get this again"]) assert.ok(found.includes(title), title);
+  const drawings = await page.ask(() => [...document.querySelectorAll(".picture svg")].map((node) => node.namespaceURI));
+  assert.ok(drawings.length > 0);
+  for (const space of drawings) assert.equal(space, "http://www.w3.org/2000/svg");
+  assert.equal(await page.ask(() => document.querySelectorAll("#page parsererror, #page script, #page img").length), 0);
+}
+
 const cases = {
   async run_numbers_are_those_of_result_json() {
     made("run", scenario("small.yaml"));
@@ -466,6 +481,48 @@ const cases = {
       for (const row of found.rows ?? found.schedules) assert.equal(await page.ask(figure, row.schedule ?? row.name), row.makespan);
       assert.ok((await page.ask(headings)).includes("Timeline"));
       await page.picture(join(folder, "schedules.png"));
+    });
+  },
+
+  async designed_schedules_say_why() {
+    const command = ["schedule", "design", "--stages", "3", "--microbatches", "6", "--times", "1,1,1/1,1,1/2,2,2", "--memory-limit", "2"];
+    made(...command);
+    const { makespan, lower_bound, design } = JSON.parse(readFileSync(join(folder, "schedule.json"), "utf8"));
+    await looking({}, async (page) => {
+      await saysWhy(page, design, ["What each rank waits for", "The designed order", "The best published order", "Beside the published schedules"]);
+      assert.equal(await page.ask(figure, "makespan"), makespan);
+      assert.equal(await page.ask(figure, "lower bound"), lower_bound);
+      assert.match(await page.ask(() => document.querySelector("pre").textContent), new RegExp(`^lockstep ${command.join(" ")}$`));
+      await page.picture(join(folder, "design.png"));
+    });
+  },
+
+  async designed_networks_say_why() {
+    const hostile = "</script><img src=x onerror=alert(1)>.yaml";
+    writeFileSync(join(folder, "job.yaml"), readFileSync(scenario("small.yaml")));
+    writeFileSync(join(folder, "space<b>.yaml"), `grid: {cluster.node.nics.count: [8, 2]} # ${hostile}\n`);
+    made("design", "network", "job.yaml", "--prices", scenario("../prices/round.yaml"), "--tokens", "1e12", "--space", "space<b>.yaml", "--set", "mesh={}", "--set",
+      "parallel={data: 32}", "--set", "cluster={node: dgx-h100, nodes: 4}");
+    const found = JSON.parse(readFileSync(join(folder, "network.json"), "utf8"));
+    await looking({}, async (page) => {
+      await saysWhy(page, found, ["Time over price", "What a step waits for", "All networks"]);
+      const chosen = found.front.find(({ number }) => number === found.cheapest_run);
+      assert.equal(await page.ask(figure, "cheapest run"), chosen.cost.total);
+      assert.ok((await page.ask(() => document.querySelector("pre").textContent)).includes(hostile));
+      await page.picture(join(folder, "network.png"));
+    });
+  },
+
+  async designed_collectives_say_why() {
+    const hostile = "<img src=x onerror=alert(1)>.yaml";
+    writeFileSync(join(folder, hostile), "format: 1 # </script><b>\nmodel: llama-2-7b\ncluster: tpu-v5e:4x4\nparallel: {fsdp: 16}\nbatch: {sequences: 16, sequence_length: 1024}\n");
+    made("collective", "all_reduce", "--cluster", hostile, "--group", "x+y", "--bytes", "64MiB", "--algorithm", "designed");
+    const found = JSON.parse(readFileSync(join(folder, "collective.json"), "utf8"));
+    await looking({}, async (page) => {
+      await saysWhy(page, found.designed, ["Busy links", "Beside every algorithm that can serve"]);
+      assert.equal(await page.ask(figure, "time"), found.rows[0].time_s);
+      assert.equal(await page.ask(() => document.querySelector("h1").textContent), `Designed all_reduce on ${hostile}`);
+      await page.picture(join(folder, "collective.png"));
     });
   },
 

@@ -1,8 +1,13 @@
 // lockstep collective.
 #include <gmock/gmock.h>
 
+#include <sys/wait.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
 #include <map>
+#include <sstream>
 
 #include "tests/cli/program_run.hpp"
 
@@ -18,6 +23,38 @@ class Collective : public CommandLine {
     return json({"collective", kind, "--cluster", "tpu-v5p:4x4x4", "--group", group, "--bytes", bytes});
   }
 };
+
+TEST_F(Collective, ADesignSaysWhyInTheSameWordsEverywhere) {
+  const Words words{"collective", "all_reduce", "--cluster", "tpu-v5e:2x4", "--group",
+                    "x+y",        "--bytes",    "16MiB",     "--algorithm", "designed"};
+  auto with_folder = words;
+  with_folder.insert(with_folder.end(), {"--out", "made"});
+  const auto text = good(with_folder);
+  EXPECT_EQ(files_in("made"), with_page({"collective.json", "links.svg", "report.html"}));
+  const auto designed = json_file("made/collective.json")["designed"];
+  for (const auto* key : {"why", "what_if"}) {
+    ASSERT_FALSE(designed[key].empty());
+    for (const auto& sentence : designed[key])
+      EXPECT_NE(text.find("\n" + sentence.get<std::string>() + "\n"), std::string::npos) << sentence;
+  }
+  EXPECT_GT(designed["with_wider_cuts"]["links"], 0);
+  EXPECT_LE(designed["with_wider_cuts"]["bound_s"], json(words)["rows"][0]["bound_s"]);
+}
+
+// 21 sizes on 64 chips take far longer than the wait here, which is longer than a start.
+TEST_F(Collective, ADesignThatIsInterruptedEndsWithOneLine) {
+  const auto file = (scratch / "told").string();
+  const std::string command = std::string("timeout --preserve-status -s INT 1.5 ") + LOCKSTEP_PROGRAM +
+                              " collective all_reduce --cluster tpu-v5p:4x4x4 --group x+y+z --bytes 1KiB..1GiB "
+                              "--algorithm designed >" +
+                              file + " 2>&1";
+  const int status = std::system(command.c_str());
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  std::ostringstream told;
+  told << std::ifstream(file).rdbuf();
+  EXPECT_EQ(told.str(), "lockstep: stopped before the collective was designed and timed\n");
+}
 
 /// Bus bandwidth over algorithm bandwidth in a group of n, as nccl-tests defines it.
 double bus_factor(const std::string& kind, double n) {

@@ -1,7 +1,9 @@
 // lockstep design: networks worth their price, what is written, what is refused.
 #include <gmock/gmock.h>
 
+#include <iomanip>
 #include <set>
+#include <sstream>
 
 #include "tests/cli/program_run.hpp"
 
@@ -52,8 +54,50 @@ TEST_F(Design, NetworkOfASpace) {
   EXPECT_THAT(text, HasSubstr("10 % more money"));
 }
 
+// A run costs c + f n, f the prices of the network's parts over those of the list: of two networks the dearer is the
+// cheapest run while f < (c' - c) / (n - n'). Beyond that, a list with such prices has the other one.
+TEST_F(Design, PricesAtWhichAnotherRunIsTheCheapest) {
+  const auto list = [](double factor) {
+    const auto money = [&](double price) { return "{price: " + std::to_string(price * factor) + " USD}"; };
+    return "chips: {h100: {hour: 2 USD/h}}\nnetwork: {lifetime: 1 year, nic: " + money(1000) +
+           ", switch: " + money(10000) + "}\n";
+  };
+  auto words = network("grid: {cluster.node.nics.count: [8, 2]}\n");
+  words[4] = "prices.yaml";
+  write("prices.yaml", list(1));
+  const auto document = json(words);
+  ASSERT_EQ(document["front"].size(), 2U);
+  const auto& small_one = document["front"][0];
+  const auto& large_one = document["front"][1];
+  ASSERT_EQ(document["cheapest_run"], large_one["number"]);
+  const auto cost = [](const nlohmann::json& of, const char* what) { return of["cost"][what].get<double>(); };
+  const double factor =
+      (cost(small_one, "chips") + cost(small_one, "energy") - cost(large_one, "chips") - cost(large_one, "energy")) /
+      (cost(large_one, "network") - cost(small_one, "network"));
+  std::ostringstream times;
+  times << std::fixed << std::setprecision(2) << factor;
+  EXPECT_EQ(document["what_if"].back(),
+            "It stays the cheapest run of this list while the network's parts cost less than " + times.str() +
+                " times what they do; above that, 1. would be cheaper.");
+  write("prices.yaml", list(factor * 0.99));
+  EXPECT_EQ(json(words)["cheapest_run"], large_one["number"]);
+  write("prices.yaml", list(factor * 1.01));
+  EXPECT_EQ(json(words)["cheapest_run"], small_one["number"]);
+}
+
+TEST_F(Design, TextHasTheReasonsOfTheJson) {
+  const auto document = json(network(two_radices));
+  const auto text = good(network(two_radices));
+  EXPECT_THAT(text, HasSubstr("\n" + document["answer"].get<std::string>() + "\n"));
+  for (const auto* key : {"why", "what_if"}) {
+    for (const auto& sentence : document[key]) EXPECT_THAT(text, HasSubstr("\n" + sentence.get<std::string>() + "\n"));
+  }
+  EXPECT_GE(document["front"][0]["exposed"].size(), 1U);
+}
+
 TEST_F(Design, FolderHasTheSpaceThatWasWalked) {
   (void)good(network("", {"--out", "made"}));
+  EXPECT_EQ(files_in("made"), with_page({"network.json", "network.svg", "report.html", "space.yaml"}));
   EXPECT_THAT(content("made/network.svg"), StartsWith("<svg"));
   const auto usual = content("made/space.yaml");
   EXPECT_THAT(usual, HasSubstr("cluster.fabric.oversubscription: [1, 2, 4, 8]"));

@@ -42,6 +42,22 @@ TEST_F(Schedule, ADesignThatIsStoppedGivesItsBest) {
   refused(with(one_f_one_b, {"--limit", "1"}), "--limit", "is for design");
 }
 
+TEST_F(Schedule, ADesignHasAPageToSend) {
+  const Words words{"schedule", "design", "--stages", "3", "--microbatches", "6", "--memory-limit", "2"};
+  const auto text = good(with(words, {"--out", "made"}));
+  const auto document = json_file("made/schedule.json");
+  for (const auto* key : {"why", "what_if"}) {
+    for (const auto& sentence : document["design"][key])
+      EXPECT_THAT(text, HasSubstr(sentence.get<std::string>() + "\n"));
+  }
+  EXPECT_EQ(files_in("made"), with_page({"report.html", "schedule.csv", "schedule.json", "schedule.svg"}));
+  if (!has_page()) return;
+  const auto page = content("made/report.html");
+  EXPECT_THAT(page, StartsWith("<!doctype html>"));
+  (void)good(with(words, {"--out", "again"}));
+  EXPECT_EQ(content("again/report.html"), page) << "the place of a page is no part of it";
+}
+
 TEST_F(Schedule, APairIsNotFasterThanItsParts) {
   refused({"dualpipe", "--stages", "4", "--microbatches", "8", "--pair", "0.1"}, "--pair",
           "0.1 is less than the 1 that one of the two takes alone");

@@ -14,6 +14,8 @@
 #include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/file_content.hpp"
+#include "tools/commands/interrupt.hpp"
 #include "tools/commands/refuse.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/json_document.hpp"
@@ -44,6 +46,7 @@ struct Measurement {
     const auto least = bound(row.size);
     return least ? Json(row.time / *least) : Json();
   }
+  [[nodiscard]] output::DesignedOn designed_on() const { return {cluster, kind, group()}; }
   [[nodiscard]] bool on_torus() const { return study.chosen.back().book.has_value(); }
   /// The time that no algorithm goes below.
   [[nodiscard]] std::optional<Seconds> bound(Bytes size) const {
@@ -162,8 +165,7 @@ Json json_of(const Measurement& measurement, const CollectiveArguments& argument
                                             {"share_of_array", study.bound->share}}
                                      : Json()},
                {"rows", Json::array()}};
-  if (study.designed)
-    json["designed"] = output::designed_json(measurement.cluster, measurement.kind, measurement.group(), study);
+  if (study.designed) json["designed"] = output::designed_json(measurement.designed_on(), study);
   for (const auto& row : study.chosen) json["rows"].push_back(row_json(measurement, row));
   if (arguments.all || !study.others.empty()) json["others"] = Json::array();
   for (const auto& row : study.others) json["others"].push_back(row_json(measurement, row));
@@ -216,8 +218,7 @@ std::string text_of(const Measurement& measurement, const CollectiveArguments& a
   if (asked_for_others && !study.others.empty())
     text += "\nevery algorithm that can serve:\n" + table_of(measurement, study.others);
   if (arguments.all && study.others.empty()) text += "\nno other algorithm can serve\n";
-  if (study.designed)
-    text += "\n" + output::why_designed(measurement.cluster, measurement.kind, measurement.group(), study) + "\n";
+  if (study.designed) text += "\n" + lines_of(output::designed_reasons(measurement.designed_on(), study));
   if (!arguments.trace.empty()) {
     text += "\nbusiest links over the " + std::to_string(last.size.value()) + " bytes:\n" +
             output::link_load_table(measurement.cluster, last.loads, 5);
@@ -245,7 +246,8 @@ std::string trace_of(const Measurement& measurement, const std::string& file) {
   return text;
 }
 
-void time_collective(const CollectiveArguments& arguments, workloads::CollectiveKind kind,
+/// `typed`: the whole command line.
+void time_collective(const CollectiveArguments& arguments, const std::string& typed, workloads::CollectiveKind kind,
                      const std::vector<Bytes>& sizes, const CollectiveMachine& machine, spdlog::logger& log) {
   const auto& cluster = machine.cluster;
   const auto mesh = mesh_of_groups(cluster, arguments.group, kind);
@@ -258,12 +260,16 @@ void time_collective(const CollectiveArguments& arguments, workloads::Collective
   }
   const auto from_file = algorithm_from_file(arguments.algorithm, kind);
   if (!from_file) check_algorithm(cluster, mesh, kind, arguments.algorithm);
+  std::optional<EndAtInterrupt> interrupt;
+  if (arguments.algorithm == collectives::designed_name)
+    interrupt.emplace("lockstep: stopped before the collective was designed and timed\n");
   const Measurement measurement{
       kind, cluster, mesh,
       studies::study_collective(
           cluster, mesh, machine.rules, "group", kind, sizes, arguments.algorithm,
           arguments.all || from_file || arguments.algorithm == collectives::designed_name || !arguments.out.empty(),
           machine.perturbations, log, from_file ? &*from_file : nullptr)};
+  interrupt.reset();
   const auto json = output::json_document(json_of(measurement, arguments));
   output::Answer answer;
   if (!arguments.trace.empty()) answer.write(arguments.trace, trace_of(measurement, arguments.trace));
@@ -273,16 +279,22 @@ void time_collective(const CollectiveArguments& arguments, workloads::Collective
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);
     files.write(std::filesystem::path(arguments.out) / "collective.json", json);
+    if (measurement.study.designed)
+      files.write(std::filesystem::path(arguments.out) / "links.svg",
+                  output::designed_picture(measurement.designed_on(), measurement.study));
     const report::TimedCollective timed{kind, cluster, arguments.cluster, measurement.group(),
                                         mesh.ranks() / measurement.group()};
-    left_out = report::write_report(files, arguments.out, report::collective_report(timed, measurement.study));
+    left_out =
+        report::write_report(files, arguments.out,
+                             report::collective_report(timed, measurement.study,
+                                                       {typed, machine.is_file ? content_of(arguments.cluster) : ""}));
     answer.finish(files, arguments.out);
   }
   if (arguments.json == "-") return output::print(json);
   answer.print(text_of(measurement, arguments) + left_out);
 }
 
-void run_collective(const CollectiveArguments& arguments, spdlog::logger& log) {
+void run_collective(const CollectiveArguments& arguments, const std::string& typed, spdlog::logger& log) {
   if (arguments.json != "-") output::check_file_place(arguments.json);
   output::check_file_place(arguments.trace);
   output::check_file_place(arguments.msccl);
@@ -293,7 +305,7 @@ void run_collective(const CollectiveArguments& arguments, spdlog::logger& log) {
   const auto sizes = sizes_named(arguments.bytes);
   const auto machine = machine_named(arguments.cluster);
   try {
-    time_collective(arguments, kind, sizes, machine, log);
+    time_collective(arguments, typed, kind, sizes, machine, log);
   } catch (const topologies::NoRoute& error) {
     throw ConfigError({{machine.where, machine.key, error.what(), "links that can be avoided"}});
   }
@@ -331,7 +343,8 @@ void add_collective(CommandLine& line, spdlog::logger& log) {
   command.flag("--all", arguments->all, "also time every other algorithm that can serve");
   command.option("--json", arguments->json, "write the table as JSON to a file, or to stdout with -");
   command.option("--out", arguments->out,
-                 "folder for report.html and collective.json, with every algorithm that can serve");
+                 "folder for report.html and collective.json, with every algorithm that can serve, and links.svg of a "
+                 "designed one");
   command.option("--trace", arguments->trace,
                  "write what every link carried to a file, CSV or .json, and show the busiest");
   command.footer(
@@ -339,7 +352,7 @@ void add_collective(CommandLine& line, spdlog::logger& log) {
       "  lockstep collective all_reduce --cluster h100:64 --group gpu+node --bytes 1KiB..1GiB --all\n"
       "  lockstep collective all_to_all --cluster gb200-nvl72:4 --group node --bytes 256MiB --trace links.csv\n"
       "  lockstep collective all_reduce --cluster tpu-v5p:2x16x20x28 --group pod+x --bytes 64MiB --json -");
-  command.callback([arguments, &log] { run_collective(*arguments, log); });
+  command.callback([arguments, typed = command.typed(), &log] { run_collective(*arguments, *typed, log); });
 }
 
 }  // namespace lockstep::commands

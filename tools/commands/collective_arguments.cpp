@@ -87,7 +87,12 @@ CollectiveMachine machine_named(const std::string& text) {
   if (text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json")) {
     const auto scenario = scenario::load_scenario(text);
     const std::string key = scenario.perturbations.empty() ? "cluster" : "perturbations";
-    return {preparation::cluster_of(scenario), scenario.collectives, scenario.perturbations, scenario.where(key), key};
+    return {preparation::cluster_of(scenario),
+            scenario.collectives,
+            scenario.perturbations,
+            scenario.where(key),
+            key,
+            true};
   }
   Problems problems;
   auto spec = scenario::parse_cluster(text, {"--cluster", 0, 0}, "", problems);

@@ -19,8 +19,9 @@ struct CollectiveMachine {
   topologies::Cluster cluster;
   collectives::CollectiveRules rules;
   std::vector<program::Perturbation> perturbations;
-  Location where;   ///< of what leaves no way between members
-  std::string key;  ///< the same
+  Location where;        ///< of what leaves no way between members
+  std::string key;       ///< the same
+  bool is_file = false;  ///< a scenario file, no shorthand and no name
 };
 /// Shorthand, a catalog name, or a scenario file that says all three.
 [[nodiscard]] CollectiveMachine machine_named(const std::string& text);

@@ -15,6 +15,7 @@
 #include "sim/core/errors.hpp"
 #include "sim/core/visible_text.hpp"
 #include "tools/output/elements/columns_text.hpp"
+#include "tools/output/elements/shell_word.hpp"
 #include "tools/output/files/exit_code.hpp"
 
 namespace lockstep::commands {
@@ -146,7 +147,7 @@ Option Command::flag(const std::string& name, bool& value, const std::string& te
 }
 Command Command::command(const std::string& name, const std::string& text) {
   app_->require_subcommand(1);
-  return Command(app_->add_subcommand(name, text));
+  return Command(app_->add_subcommand(name, text), typed_);
 }
 void Command::footer(const std::string& text) { app_->footer(text); }
 void Command::callback(std::function<void()> work) { app_->callback(std::move(work)); }
@@ -155,11 +156,11 @@ CommandLine::CommandLine(const std::string& text, const std::string& program)
     : app_(std::make_unique<CLI::App>(text, program)), program_(program) {}
 CommandLine::~CommandLine() = default;
 
-Command CommandLine::program() { return Command(app_.get()); }
+Command CommandLine::program() { return Command(app_.get(), typed_); }
 
 Command CommandLine::command(const std::string& name, const std::string& text) {
   app_->require_subcommand(1);
-  return Command(app_->add_subcommand(name, text));
+  return Command(app_->add_subcommand(name, text), typed_);
 }
 
 void CommandLine::flag(const std::string& name, std::function<void()> given, const std::string& text) {
@@ -293,6 +294,23 @@ static void refuse_empty_values_of(CLI::App& app) {
 
 void CommandLine::refuse_empty_values() { refuse_empty_values_of(*app_); }
 
+namespace {
+
+/// Without --out, which says where an answer goes and changes nothing of it.
+std::string typed_in_a_shell(std::string text, const std::vector<const char*>& words) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string word = words[i];
+    if (word == "--out") {
+      ++i;
+    } else if (!word.starts_with("--out=")) {
+      text += " " + output::shell_word(word);
+    }
+  }
+  return visible(text);
+}
+
+}  // namespace
+
 std::optional<int> CommandLine::run(int argc, const char* const* argv) {
   refuse_empty_values();
   app_->failure_message([](const CLI::App*, const CLI::Error& error) { return std::string(error.what()) + "\n"; });
@@ -303,6 +321,7 @@ std::optional<int> CommandLine::run(int argc, const char* const* argv) {
   }
   try {
     refuse_unknown_command(words);
+    *typed_ = typed_in_a_shell(program_, words);
     app_->parse(static_cast<int>(words.size()), words.data());
     return {};
   } catch (const CLI::ExtrasError&) {

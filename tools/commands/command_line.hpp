@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/commands/command_help.hpp"
@@ -38,7 +39,7 @@ class Option {
 /// A subcommand, or a program that has none.
 class Command {
  public:
-  explicit Command(CLI::App* app) : app_(app) {}
+  Command(CLI::App* app, std::shared_ptr<const std::string> typed) : app_(app), typed_(std::move(typed)) {}
   /// Fills `value`, which must live until the command has run. "name": a positional argument, "--name": an option.
   /// Value: std::string, std::vector<std::string>, double, std::int32_t, std::int64_t, std::uint64_t, or an optional of
   /// one.
@@ -49,9 +50,12 @@ class Command {
   [[nodiscard]] Command command(const std::string& name, const std::string& text);
   void footer(const std::string& text);
   void callback(std::function<void()> work);
+  /// The command line as a shell takes it, without --out: what gives the same answer again. Empty until it is read.
+  [[nodiscard]] std::shared_ptr<const std::string> typed() const { return typed_; }
 
  private:
   CLI::App* app_;
+  std::shared_ptr<const std::string> typed_;
 };
 
 /// The whole command line.
@@ -85,6 +89,7 @@ class CommandLine {
 
   std::unique_ptr<CLI::App> app_;
   std::string program_;
+  std::shared_ptr<std::string> typed_ = std::make_shared<std::string>();
 };
 
 }  // namespace lockstep::commands

@@ -8,6 +8,7 @@
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/engine_option.hpp"
+#include "tools/commands/file_content.hpp"
 #include "tools/commands/interrupt.hpp"
 #include "tools/commands/problems_once.hpp"
 #include "tools/commands/refuse.hpp"
@@ -16,6 +17,7 @@
 #include "tools/output/files/file.hpp"
 #include "tools/output/files/new_file.hpp"
 #include "tools/output/studies/network_design_report.hpp"
+#include "tools/report/network_design_page.hpp"
 
 namespace lockstep::commands {
 namespace {
@@ -61,7 +63,17 @@ std::vector<design_networks::Workload> workloads_of(const NetworkArguments& argu
   return workloads;
 }
 
-void run_design(const NetworkArguments& arguments, spdlog::logger& log) {
+/// The scenarios, the prices and the space, one after the other.
+std::string inputs_of(const NetworkArguments& arguments, const design_networks::NetworkSpace& space) {
+  std::string text;
+  auto files = arguments.scenarios;
+  files.push_back(arguments.prices);
+  for (const auto& file : files) text += "# " + file + "\n" + content_of(file) + "\n";
+  return text + "# the space\n" + space.text();
+}
+
+/// `typed`: the whole command line.
+void run_design(const NetworkArguments& arguments, const std::string& typed, spdlog::logger& log) {
   output::check_folder_place(arguments.out);
   if (arguments.json != "-") output::check_file_place(arguments.json);
   const auto overrides = parse_overrides(arguments.overrides);
@@ -92,19 +104,22 @@ void run_design(const NetworkArguments& arguments, spdlog::logger& log) {
   const output::DesignedSpace of{*space, aim, options.within};
   const auto json = network_design_json(of, design);
   output::Answer answer;
+  std::string left_out;
   if (!arguments.out.empty()) {
     const std::filesystem::path folder = arguments.out;
     output::NewFiles files(folder);
     files.write(folder / "network.json", json);
     files.write(folder / "network.svg", network_design_picture(of, design));
     files.write(folder / "space.yaml", space->text());
+    left_out = report::write_report(files, folder,
+                                    report::network_design_page(of, design, {typed, inputs_of(arguments, *space)}));
     answer.finish(files, folder);
   }
   answer.write(arguments.json, json);
   if (arguments.json == "-") {
     output::print(json);
   } else {
-    answer.print(network_design_text(of, design));
+    answer.print(network_design_text(of, design) + left_out);
   }
   if (design.front.empty()) throw output::AnsweredNo();
 }
@@ -131,12 +146,12 @@ void add_design_network(Command& design, spdlog::logger& log) {
       .between(0.001, 1e7);
   add_engine_option(command, a.engine);
   command.option("--json", a.json, "write the result as JSON to a file, or to stdout with -");
-  command.option("--out", a.out, "folder for network.json, the picture network.svg and space.yaml");
+  command.option("--out", a.out, "folder for report.html, network.json, the picture network.svg and space.yaml");
   command.footer(
       "Ctrl-C ends the search as --limit does; a second one ends the program.\n"
       "Example:\n  lockstep design network scenarios/llama3-70b-h100.yaml --prices "
       "topologies/catalog/prices/example.yaml --tokens 15e12 --within 0.5");
-  command.callback([arguments, &log] { run_design(*arguments, log); });
+  command.callback([arguments, typed = command.typed(), &log] { run_design(*arguments, *typed, log); });
 }
 
 }  // namespace lockstep::commands

@@ -84,7 +84,7 @@ workloads::ImportedOrder import_order(const ScheduleArguments& arguments) {
 }
 
 /// Prints or writes what the options ask for.
-void deliver(const ScheduleArguments& arguments, const output::ScheduleStudy& study) {
+void deliver(const ScheduleArguments& arguments, const std::string& typed, const output::ScheduleStudy& study) {
   const workloads::CsvExport dialect{arguments.communication, arguments.csv_dialect == "older"};
   const bool picture = !arguments.svg.empty() || !arguments.out.empty();
   if (picture && study.order.shape.ranks > most_ranks_in_picture) {
@@ -103,7 +103,7 @@ void deliver(const ScheduleArguments& arguments, const output::ScheduleStudy& st
     files.write(folder / "schedule.csv", csv);
     files.write(folder / "schedule.json", json);
     files.write(folder / "schedule.svg", svg);
-    left_out = report::write_report(files, folder, report::schedule_report(study));
+    left_out = report::write_report(files, folder, report::schedule_report(study, {typed, ""}));
     answer.finish(files, arguments.out);
   }
   answer.write(arguments.svg, svg);
@@ -184,7 +184,8 @@ void check_options(const ScheduleArguments& arguments) {
   }
 }
 
-void run_schedule(const ScheduleArguments& arguments) {
+/// `typed`: the whole command line.
+void run_schedule(const ScheduleArguments& arguments, const std::string& typed) {
   if (arguments.list) return output::print(output::fitted(schedule_list_text()));
   check_options(arguments);
   output::check_folder_place(arguments.out);
@@ -211,10 +212,10 @@ void run_schedule(const ScheduleArguments& arguments) {
       share_out(arguments, imported.order.shape.slices, times);
       auto study = output::study_order(std::move(imported.order), std::move(times), std::nullopt);
       if (imported.older_dialect) study.remark = "read as the older dialect: B input gradient, BW whole backward";
-      return deliver(arguments, study);
+      return deliver(arguments, typed, study);
     }
     about = arguments.names[0];
-    deliver(arguments, study_schedule(request_for(arguments, schedule_named(about), false), effort));
+    deliver(arguments, typed, study_schedule(request_for(arguments, schedule_named(about), false), effort));
   } catch (const workloads::ScheduleError& error) {
     refuse(error.about() == "schedule" ? "NAME" : "--" + error.about(), about + ": " + error.what_is_wrong(),
            error.expected());
@@ -290,7 +291,7 @@ void add_schedule(CommandLine& line) {
       "  lockstep schedule 1f1b zb-h1 dualpipe-v --stages 8 --microbatches 16\n"
       "  lockstep schedule design --stages 4 --microbatches 12 --stage-scale 1,1,1,1.3 --memory-limit 3\n"
       "  lockstep schedule --import order.csv --placement v --times 1,1.2,0.8 --latency 0.1");
-  command.callback([arguments] { run_schedule(*arguments); });
+  command.callback([arguments, typed = command.typed()] { run_schedule(*arguments, *typed); });
 }
 
 }  // namespace lockstep::commands

@@ -6,6 +6,8 @@
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/results/link_load_text.hpp"
+#include "tools/output/studies/designed_text.hpp"
+#include "tools/report/design_page.hpp"
 #include "tools/report/panels.hpp"
 
 namespace lockstep::report {
@@ -25,7 +27,7 @@ double bus_bandwidth(const TimedCollective& timed, Bytes size, Seconds time) {
   return (size / time * collectives::bus_factor(timed.kind, timed.group)).value();
 }
 
-Json headline(const TimedCollective& timed, const studies::CollectiveStudy& study) {
+std::vector<Figure> figures_of(const TimedCollective& timed, const studies::CollectiveStudy& study) {
   const auto& first = study.chosen.front();
   const auto& last = study.chosen.back();
   std::vector<Figure> figures = {
@@ -34,9 +36,15 @@ Json headline(const TimedCollective& timed, const studies::CollectiveStudy& stud
       {"shortest time", first.time.value(), "s", "of " + format(first.size), ""}};
   if (const auto bound = bound_of(timed, study, last.size))
     figures.push_back({"of the bound", *bound / last.time, "share", "of " + format(last.size), ""});
+  return figures;
+}
+
+Json headline(const TimedCollective& timed, const studies::CollectiveStudy& study) {
+  const auto& last = study.chosen.back();
   std::vector<std::string> remarks{"bottleneck of " + format(last.size) + ": " + bottleneck(timed.cluster, last)};
   if (study.bound) remarks.push_back("bound, whatever the algorithm: " + study.bound->links);
-  return figures_panel(last.algorithm + " takes " + format(last.time) + " for " + format(last.size), remarks, figures);
+  return figures_panel(last.algorithm + " takes " + format(last.time) + " for " + format(last.size), remarks,
+                       figures_of(timed, study));
 }
 
 /// "ring" of "ring (LL128)": an algorithm takes the protocol that is fastest at a size.
@@ -148,18 +156,74 @@ Json sizes_panel(const TimedCollective& timed, const studies::CollectiveStudy& s
   return panel;
 }
 
+/// Of a designed one, at the largest size.
+std::vector<Figure> design_figures(const TimedCollective& timed, const studies::CollectiveStudy& study) {
+  const auto& own = study.chosen.back();
+  const auto of_size = "of " + format(own.size);
+  std::vector<Figure> figures = {{"time", own.time.value(), "s", of_size, ""}};
+  if (const auto bound = bound_of(timed, study, own.size)) {
+    figures.push_back({"bound", bound->value(), "s", "whatever the algorithm", ""});
+    figures.push_back({"over the bound", own.time / *bound - 1, "share", "", ""});
+  }
+  if (const auto* other = output::best_other(study))
+    figures.push_back({"best built-in", other->time.value(), "s", other->algorithm, ""});
+  figures.push_back({"bus bandwidth", bus_bandwidth(timed, own.size, own.time), "B/s", of_size, ""});
+  return figures;
+}
+
+/// What every algorithm takes for the largest size, beside the bound.
+Json algorithms_panel(const TimedCollective& timed, const studies::CollectiveStudy& study) {
+  Json rows = Json::array();
+  const auto size = study.chosen.back().size;
+  const auto bound = bound_of(timed, study, size);
+  for (const auto* list : {&study.chosen, &study.others}) {
+    for (const auto& row : *list) {
+      if (row.size != size) continue;
+      std::int64_t links = 0;
+      for (const auto& load : row.loads) links += load.alike;
+      rows.push_back({row.algorithm, row.time.value(), bound ? Json(row.time / *bound - 1) : Json(), links,
+                      bottleneck(timed.cluster, row)});
+    }
+  }
+  auto panel = table_panel(
+      "Beside every algorithm that can serve",
+      "Of " + format(size) + "." + (study.bound ? " The bound is that of " + study.bound->links + "." : ""),
+      {{"algorithm", ""}, {"time", "s"}, {"over the bound", "share"}, {"links used", "count"}, {"bottleneck link", ""}},
+      std::move(rows));
+  panel["wide"] = true;
+  return panel;
+}
+
+/// With its first panels.
+ReportPage page_of(const TimedCollective& timed, const studies::CollectiveStudy& study) {
+  const std::string subtitle =
+      "groups of " + output::with_separators(timed.group) +
+      (timed.groups > 1 ? ", all " + output::with_separators(static_cast<double>(timed.groups)) + " at once" : "");
+  const auto title = std::string(name(timed.kind)) + " on " + timed.cluster_name;
+  if (study.designed) {
+    const output::DesignedOn on{timed.cluster, timed.kind, timed.group};
+    auto page = design_page("Designed " + title, subtitle, designed_reasons(on, study), design_figures(timed, study));
+    page.add(picture_panel("Busy links", "", designed_picture(on, study)));
+    page.add(algorithms_panel(timed, study));
+    return page;
+  }
+  ReportPage page(title, subtitle);
+  page.add(headline(timed, study));
+  return page;
+}
+
 }  // namespace
 
-std::optional<std::string> collective_report(const TimedCollective& timed, const studies::CollectiveStudy& study) {
-  ReportPage page(
-      std::string(name(timed.kind)) + " on " + timed.cluster_name,
-      "groups of " + output::with_separators(timed.group) +
-          (timed.groups > 1 ? ", all " + output::with_separators(static_cast<double>(timed.groups)) + " at once" : ""));
-  page.add(headline(timed, study));
-  page.add(time_chart(timed, study, page.data()));
-  page.add(bandwidth_chart(timed, study, page.data()));
+std::optional<std::string> collective_report(const TimedCollective& timed, const studies::CollectiveStudy& study,
+                                             const Reproduction& again) {
+  auto page = page_of(timed, study);
+  if (!study.designed || study.chosen.size() > 1) {  // one size is in the table beside every algorithm
+    page.add(time_chart(timed, study, page.data()));
+    page.add(bandwidth_chart(timed, study, page.data()));
+  }
   page.add(links_panel(timed, study.chosen.back()));
   page.add(sizes_panel(timed, study));
+  page.add(again_panel(again));
   return page.html();
 }
 

@@ -4,6 +4,7 @@
 
 #include "sim/studies/collectives/collective_study.hpp"
 #include "tools/report/page.hpp"
+#include "tools/report/panels.hpp"
 
 namespace lockstep::report {
 
@@ -16,9 +17,10 @@ struct TimedCollective {
   std::int64_t groups = 0;   ///< at once
 };
 
-/// HTML: time, bound and bus bandwidth over sizes for each algorithm of the study; the busiest links of the largest
-/// size.
+/// HTML: of a designed collective first why it is faster and what links carry beside the best other one; time, bound
+/// and bus bandwidth over sizes for each algorithm of the study; the busiest links of the largest size.
 [[nodiscard]] std::optional<std::string> collective_report(const TimedCollective& timed,
-                                                           const studies::CollectiveStudy& study);
+                                                           const studies::CollectiveStudy& study,
+                                                           const Reproduction& again);
 
 }  // namespace lockstep::report

@@ -85,4 +85,24 @@ Json table_panel(const std::string& title, const std::string& note, const std::v
   return result;
 }
 
+Json prose_panel(const std::string& title, const std::vector<std::string>& paragraphs) {
+  auto result = headed("prose", title, "");
+  result["paragraphs"] = paragraphs;
+  return result;
+}
+
+Json picture_panel(const std::string& title, const std::string& note, const std::string& svg) {
+  auto result = headed("picture", title, note);
+  result["svg"] = svg;
+  result["wide"] = true;
+  return result;
+}
+
+Json again_panel(const Reproduction& reproduction) {
+  return {{"panel", "text"},
+          {"title", "To get this again"},
+          {"wide", true},
+          {"text", reproduction.command + (reproduction.scenario.empty() ? "" : "\n\n") + reproduction.scenario}};
+}
+
 }  // namespace lockstep::report

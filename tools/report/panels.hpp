@@ -58,4 +58,16 @@ struct TableColumn {
 [[nodiscard]] ReportData::Json table_panel(const std::string& title, const std::string& note,
                                            const std::vector<TableColumn>& columns, ReportData::Json rows);
 
+/// Paragraphs to be read.
+[[nodiscard]] ReportData::Json prose_panel(const std::string& title, const std::vector<std::string>& paragraphs);
+/// A drawing of tools/output, as wide as the page.
+[[nodiscard]] ReportData::Json picture_panel(const std::string& title, const std::string& note, const std::string& svg);
+
+/// The command and inputs that give the same result again.
+struct Reproduction {
+  std::string command;   ///< as it was given
+  std::string scenario;  ///< the text of the scenario file, or of every file, or nothing
+};
+[[nodiscard]] ReportData::Json again_panel(const Reproduction& reproduction);
+
 }  // namespace lockstep::report

@@ -95,13 +95,6 @@ Json outer_reductions(const scenario::Scenario& scenario, const metrics::LocalUp
   return panel;
 }
 
-Json reproduce(const Reproduction& reproduction) {
-  return {{"panel", "text"},
-          {"title", "To get this again"},
-          {"wide", true},
-          {"text", reproduction.command + "\n\n" + reproduction.scenario}};
-}
-
 std::string subtitle(const scenario::Scenario& scenario, const Simulation& simulation) {
   const auto& metrics = simulation.metrics;
   return output::model_text(scenario) + " on " + output::chips_text(scenario) + ", " +
@@ -138,7 +131,7 @@ std::optional<std::string> run_report(const scenario::Scenario& scenario, const 
                                       const Reproduction& reproduction,
                                       std::span<const sensitivity::FasterPart> faster) {
   auto page = step_page(scenario, simulation, faster);
-  page.add(reproduce(reproduction));
+  page.add(again_panel(reproduction));
   return page.html();
 }
 

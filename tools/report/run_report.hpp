@@ -6,14 +6,9 @@
 #include "sim/simulate.hpp"
 #include "sim/studies/sensitivity/faster_parts.hpp"
 #include "tools/report/page.hpp"
+#include "tools/report/panels.hpp"
 
 namespace lockstep::report {
-
-/// The command and inputs that give the same result again.
-struct Reproduction {
-  std::string command;   ///< as it was given
-  std::string scenario;  ///< the scenario file's text
-};
 
 /// The panels of a step.
 [[nodiscard]] ReportPage step_page(const scenario::Scenario& scenario, const Simulation& simulation,

@@ -1,9 +1,12 @@
 #include "tools/report/schedule_report.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "sim/core/counted.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/report/design_page.hpp"
 #include "tools/report/panels.hpp"
 #include "tools/report/timeline_writer.hpp"
 
@@ -111,6 +114,84 @@ Json bubbles(const output::ScheduleStudy& study) {
   return bars_panel("Busy and idle", "", "number", rows);
 }
 
+std::string subtitle(const output::ScheduleStudy& study) {
+  const auto& shape = study.order.shape;
+  return std::to_string(shape.ranks) + " ranks" +
+         (shape.chunks > 1 ? " of " + std::to_string(shape.chunks) + " chunks" : "") + ", " +
+         std::to_string(shape.whole_microbatches()) + " microbatches" +
+         (shape.slices > 1 ? " of " + std::to_string(shape.slices) + " slices" : "") + ", placement " +
+         std::string(name(shape.placement));
+}
+
+// ---- a designed one --------------------------------------------------------------------------------
+
+std::vector<Figure> design_figures(const output::ScheduleStudy& study) {
+  const auto& design = *study.design;
+  const auto worst = study.worst_step();
+  std::vector<Figure> figures = {{"makespan", study.timing.makespan, "number", "", ""},
+                                 {"lower bound", design.lower_bound, "number", "", ""},
+                                 {"gap", design.gap, "share", "", design.gap < 1e-6 ? "good" : ""}};
+  if (!design.published.empty())
+    figures.push_back(
+        {"best published", design.published.front().makespan, "number", design.published.front().schedule, ""});
+  figures.push_back({"bubble of the step", study.step_fraction(worst), "share", "rank " + std::to_string(worst), ""});
+  return figures;
+}
+
+/// What each rank waits for, the rival's above that of the design.
+Json waits_panel(const output::ScheduleStudy& study, const output::ScheduleStudy* rival) {
+  constexpr std::array<const char*, 4> colours = {"fill", "transfer", "dependency", "drain"};
+  std::vector<BarRow> rows;
+  const auto add = [&](const output::ScheduleStudy& of, const output::RankWaits& waits, std::size_t rank, bool both) {
+    BarRow row{"rank " + std::to_string(rank) + (both ? ", " + of.title() : ""),
+               {{"busy", of.timing.busy[rank], "computing"}}};
+    for (std::size_t i = 0; i < colours.size(); ++i)
+      row.pieces.push_back({std::string("idle ") + output::waits_for[i], waits.idle[i], colours[i]});
+    rows.push_back(std::move(row));
+  };
+  const auto own = output::waits_of(study.order, study.times);
+  const auto theirs = rival == nullptr ? own : output::waits_of(rival->order, rival->times);
+  for (std::size_t rank = 0; rank < own.size(); ++rank) {
+    if (rival != nullptr) add(*rival, theirs[rank], rank, true);
+    add(study, own[rank], rank, rival != nullptr);
+  }
+  auto panel = bars_panel("What each rank waits for", "", "number", rows);
+  panel["wide"] = true;
+  return panel;
+}
+
+Json published_panel(const output::ScheduleStudy& study) {
+  const auto& design = *study.design;
+  Json rows = Json::array();
+  const auto row = [&](const std::string& name, double makespan) {
+    rows.push_back({name, makespan, design.lower_bound > 0 ? makespan / design.lower_bound - 1 : 0});
+  };
+  row(study.title(), study.timing.makespan);
+  for (const auto& rival : design.published) row(rival.schedule, rival.makespan);
+  return table_panel("Beside the published schedules",
+                     "Those that stand on the same placement and stay within the same limits. No order ends before " +
+                         six_digits(design.lower_bound) + ": the bound is " + design.bounded_by + ".",
+                     {{"schedule", ""}, {"makespan", "number"}, {"over the bound", "share"}}, std::move(rows));
+}
+
+std::optional<std::string> designed_report(const output::ScheduleStudy& study, const Reproduction& again) {
+  const auto& design = *study.design;
+  auto page = design_page("Designed pipeline schedule", subtitle(study), design.reasons, design_figures(study));
+  std::optional<output::ScheduleStudy> rival;
+  if (design.best_published) rival = output::study_order(*design.best_published, study.times, std::nullopt);
+  page.add(waits_panel(study, rival ? &*rival : nullptr));
+  const double until = std::max(study.timing.makespan, rival ? rival->timing.makespan : 0);
+  page.add(picture_panel("The designed order", "", schedule_picture(study, until)));
+  if (rival) page.add(picture_panel("The best published order", "", schedule_picture(*rival, until)));
+  Json runs = Json::array({timeline_run(study, page.data())});
+  if (rival) runs.push_back(timeline_run(*rival, page.data()));
+  page.add(timeline(std::move(runs)));
+  page.add(published_panel(study));
+  page.add(ranks(study));
+  page.add(again_panel(again));
+  return page.html();
+}
+
 // ---- several ---------------------------------------------------------------------------------------
 
 Json comparison_headline(std::span<const output::ComparedSchedule> schedules) {
@@ -192,18 +273,14 @@ std::optional<std::string> schedules_report(std::span<const output::ComparedSche
   return page.html();
 }
 
-std::optional<std::string> schedule_report(const output::ScheduleStudy& study) {
-  const auto& shape = study.order.shape;
-  ReportPage page("Pipeline schedule " + study.title(),
-                  std::to_string(shape.ranks) + " ranks" +
-                      (shape.chunks > 1 ? " of " + std::to_string(shape.chunks) + " chunks" : "") + ", " +
-                      std::to_string(shape.whole_microbatches()) + " microbatches" +
-                      (shape.slices > 1 ? " of " + std::to_string(shape.slices) + " slices" : "") + ", placement " +
-                      std::string(name(shape.placement)));
+std::optional<std::string> schedule_report(const output::ScheduleStudy& study, const Reproduction& again) {
+  if (study.design) return designed_report(study, again);
+  ReportPage page("Pipeline schedule " + study.title(), subtitle(study));
   page.add(headline(study));
   page.add(timeline({timeline_run(study, page.data())}));
   page.add(bubbles(study));
   page.add(ranks(study));
+  page.add(again_panel(again));
   return page.html();
 }
 

@@ -7,7 +7,8 @@
 
 namespace lockstep::topologies {
 
-NodeSets min_cut(const Cluster& cluster, const std::vector<DeviceId>& from, const std::vector<DeviceId>& to) {
+NodeSets min_cut(const Cluster& cluster, const std::vector<DeviceId>& from, const std::vector<DeviceId>& to,
+                 const LinkRates& rates) {
   struct BothWays {
     std::int64_t there = 0, back = 0;
   };
@@ -16,7 +17,7 @@ NodeSets min_cut(const Cluster& cluster, const std::vector<DeviceId>& from, cons
   for (LinkId id = 0; id < cluster.links(); ++id) {
     const Link& link = cluster.link(id);
     if (!leads_between_chips(cluster, link)) continue;
-    const auto capacity = static_cast<std::int64_t>(link.bandwidth.value());
+    const auto capacity = static_cast<std::int64_t>((rates ? rates(id) : link.bandwidth).value());
     BothWays& both = joined[std::minmax(link.from, link.to)];
     (link.from < link.to ? both.there : both.back) += capacity;
     at_node[link.from] += capacity;

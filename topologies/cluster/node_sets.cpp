@@ -90,8 +90,12 @@ void visit_edge(const Cluster& cluster, const NodeSets& sets, NodeSetId set, boo
     const Link& link = cluster.link(id);
     const NodeId inner = out ? link.from : link.to, outer = out ? link.to : link.from;
     if (sets.of_node[inner] == set && sets.of_node[outer] != set && leads_between_chips(cluster, link))
-      visit(link, inner);
+      visit(id, inner);
   }
+}
+
+BytesPerSecond rate_of(const Cluster& cluster, LinkId link, const LinkRates& rates) {
+  return rates ? rates(link) : cluster.link(link).bandwidth;
 }
 
 }  // namespace
@@ -120,23 +124,24 @@ std::vector<NodeSets> natural_sets(const Cluster& cluster) {
   return all;
 }
 
-Indexed<NodeSetId, SetEdge> edges_of(const Cluster& cluster, const NodeSets& sets) {
+Indexed<NodeSetId, SetEdge> edges_of(const Cluster& cluster, const NodeSets& sets, const LinkRates& rates) {
   Indexed<NodeSetId, SetEdge> edges(sets.count);
   for (LinkId id = 0; id < cluster.links(); ++id) {
     const Link& link = cluster.link(id);
     const NodeSetId from = sets.of_node[link.from], to = sets.of_node[link.to];
     if (from == to || !leads_between_chips(cluster, link)) continue;
-    if (from >= 0) edges[from].out += link.bandwidth;
-    if (to >= 0) edges[to].in += link.bandwidth;
+    const auto rate = rate_of(cluster, id, rates);
+    if (from >= 0) edges[from].out += rate;
+    if (to >= 0) edges[to].in += rate;
   }
   return edges;
 }
 
-std::string edge_text(const Cluster& cluster, const NodeSets& sets, NodeSetId set, bool out) {
+std::string edge_text(const Cluster& cluster, const NodeSets& sets, NodeSetId set, bool out, const LinkRates& rates) {
   std::map<BytesPerSecond, std::int64_t> links_by_rate;
   std::set<NodeId> outermost;
-  visit_edge(cluster, sets, set, out, [&](const Link& link, NodeId node) {
-    ++links_by_rate[link.bandwidth];
+  visit_edge(cluster, sets, set, out, [&](LinkId link, NodeId node) {
+    ++links_by_rate[rate_of(cluster, link, rates)];
     outermost.insert(node);
   });
   std::string text = sets.name;

@@ -1,6 +1,7 @@
 #pragma once
 /// Disjoint sets of a cluster's nodes and the links at their edges. Bytes that must enter or leave a set cross these
 /// links on any route, which bounds every collective from below (sim/collectives/lower_bound.hpp).
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct SetEdge {
   BytesPerSecond in{0}, out{0};
 };
 
+/// The rate of a link; empty: as the cluster has it.
+using LinkRates = std::function<BytesPerSecond(LinkId)>;
+
 /// Whether a link may be part of a way between chips: in a torus without a network beyond it, hosts are dead ends.
 [[nodiscard]] bool leads_between_chips(const Cluster& cluster, const Link& link);
 
@@ -32,11 +36,13 @@ struct SetEdge {
 /// Two sets, 0 with all devices of `from` and 1 with all of `to`: of all such sets those between which the links from 0
 /// to 1 carry the least. Both lists must be given and disjoint.
 [[nodiscard]] NodeSets min_cut(const Cluster& cluster, const std::vector<DeviceId>& from,
-                               const std::vector<DeviceId>& to);
+                               const std::vector<DeviceId>& to, const LinkRates& rates = {});
 
-[[nodiscard]] Indexed<NodeSetId, SetEdge> edges_of(const Cluster& cluster, const NodeSets& sets);
+[[nodiscard]] Indexed<NodeSetId, SetEdge> edges_of(const Cluster& cluster, const NodeSets& sets,
+                                                   const LinkRates& rates = {});
 
 /// "leaf-a's uplinks: 16 x 50.0 GB/s": the links out of a set (or into it).
-[[nodiscard]] std::string edge_text(const Cluster& cluster, const NodeSets& sets, NodeSetId set, bool out);
+[[nodiscard]] std::string edge_text(const Cluster& cluster, const NodeSets& sets, NodeSetId set, bool out,
+                                    const LinkRates& rates = {});
 
 }  // namespace lockstep::topologies

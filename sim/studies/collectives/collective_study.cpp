@@ -178,7 +178,10 @@ CollectiveStudy study_collective(const topologies::Cluster& cluster, const topol
   }
   CollectiveStudy study;
   study.bound = collectives::collective_bound(kind, cluster, sequence.groups());
-  if (designed) study.designed = designed->summary(sizes.back());
+  if (designed) {
+    study.designed = designed->summary(sizes.back());
+    study.wider = collectives::with_wider_cuts(kind, cluster, sequence.groups(), 1.1);
+  }
   auto all = sequence.run(perturbations, log);
   const auto first_other = all.begin() + std::ssize(sizes);
   study.others.assign(std::make_move_iterator(first_other), std::make_move_iterator(all.end()));

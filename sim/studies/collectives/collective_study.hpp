@@ -39,6 +39,8 @@ struct CollectiveStudy {
   std::vector<MeasuredCollective> others;             ///< by size, then algorithm: what else could have served
   std::optional<collectives::CollectiveBound> bound;  ///< of all groups at once, no link slow or missing
   std::optional<DesignedCollective> designed;         ///< if that was wanted
+  /// Of a designed one: the bound where the cuts that bind carry a tenth more.
+  std::optional<collectives::WiderCuts> wider = {};
 };
 
 /// All groups along `axis` run the collective at once, one size (as nccl-tests print it) after the other, on SimGrid.

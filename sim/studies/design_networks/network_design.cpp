@@ -70,6 +70,10 @@ std::string to_text(const TimedNetwork& timed) {
                               timed.energy_j, timed.fits ? 1.0 : 0.0, static_cast<double>(timed.step_s.size())})
     text += field(figure);
   for (const double step_s : timed.step_s) text += field(step_s);
+  for (const auto& exposed : timed.exposed_s) {
+    text += field(static_cast<double>(exposed.size()));
+    for (const auto& [axis, seconds] : exposed) text += field(axis) + field(seconds);
+  }
   return text;
 }
 
@@ -80,6 +84,13 @@ TimedNetwork timed_in(Fields& fields) {
     *figure = fields.number();
   timed.fits = fields.number() > 0;
   for (auto steps = static_cast<int>(fields.number()); steps > 0; --steps) timed.step_s.push_back(fields.number());
+  for (std::size_t scenario = 0; scenario < timed.step_s.size(); ++scenario) {
+    auto& exposed = timed.exposed_s.emplace_back();
+    for (auto axes = static_cast<int>(fields.number()); axes > 0; --axes) {
+      auto axis = fields.word();
+      exposed[std::move(axis)] = fields.number();
+    }
+  }
   return timed;
 }
 

@@ -1,9 +1,10 @@
 #include "sim/studies/design_networks/timed_networks.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
+#include <sstream>
 
+#include "sim/core/quantity_text.hpp"
 #include "sim/preparation/preparation.hpp"
 #include "sim/studies/design_networks/step_bound.hpp"
 #include "sim/studies/isolated.hpp"
@@ -24,21 +25,25 @@ double bound_of(const scenario::Scenario& scenario) {
   return step_bound(preparation::lower_with_perturbations(scenario, preparation::prepare_step(scenario))).value();
 }
 
-/// What one scenario adds to a TimedNetwork, as numbers that pass from a child.
-struct OneRun {
-  double step_s, run_s, chips, network, energy, total, joules, fits;
-};
-
-OneRun one_run(const scenario::Scenario& scenario, const DesignAim& aim, double tokens, engine::EngineKind engine,
-               spdlog::logger& log) {
+/// What one scenario adds to a TimedNetwork, as text that passes from a child.
+std::string one_run(const scenario::Scenario& scenario, const DesignAim& aim, double tokens, engine::EngineKind engine,
+                    spdlog::logger& log) {
   SimulateOptions options;
   options.engine = engine;
   options.explained = false;
   const auto simulation = simulate(scenario, options, log);
   const auto cost = economics::cost_of_run(scenario, simulation, *aim.prices, tokens);
   const auto& memory = simulation.metrics.memory;
-  return {cost.step.value(), cost.run.value(), cost.for_chips,      cost.for_network,
-          cost.for_energy,   cost.total,       cost.energy.value(), memory.peak <= memory.capacity ? 1.0 : 0.0};
+  std::string text;
+  for (const double figure : {cost.step.value(), cost.run.value(), cost.for_chips, cost.for_network, cost.for_energy,
+                              cost.total, cost.energy.value(), memory.peak <= memory.capacity ? 1.0 : 0.0})
+    text += exact(figure) + "\n";
+  std::map<std::string, double> exposed;
+  for (const auto& use : metrics::communication_of(simulation.preparation.step, simulation.program,
+                                                   simulation.run.timeline, simulation.metrics.critical_rank))
+    exposed[use.axis] += use.exposed.value();
+  for (const auto& [axis, seconds] : exposed) text += exact(seconds) + " " + axis + "\n";
+  return text;
 }
 
 }  // namespace
@@ -65,23 +70,23 @@ double NetworkTimes::least_run_s() {
 TimedNetwork NetworkTimes::simulated(engine::EngineKind engine, spdlog::logger& log) const {
   TimedNetwork network;
   for (std::size_t i = 0; i < scenarios_.size(); ++i) {
-    const auto text = studies::in_child([&] {
-      const auto run = one_run(scenarios_[i], aim_, tokens_of(i), engine, log);
-      return std::string(reinterpret_cast<const char*>(&run), sizeof run);
-    });
-    OneRun run{};
-    std::memcpy(&run, text.data(), std::min(text.size(), sizeof run));
-    if (i < bounds_s_.size() && run.step_s < bounds_s_[i] * rounding)
-      throw InternalError("a step of " + scenarios_[i].name + " takes " + std::to_string(run.step_s) +
+    std::istringstream text(studies::in_child([&] { return one_run(scenarios_[i], aim_, tokens_of(i), engine, log); }));
+    std::string number;
+    const auto next = [&] {
+      text >> number;
+      return std::stod(number);
+    };
+    const double step_s = next();
+    if (i < bounds_s_.size() && step_s < bounds_s_[i] * rounding)
+      throw InternalError("a step of " + scenarios_[i].name + " takes " + std::to_string(step_s) +
                           " s, which is below its bound of " + std::to_string(bounds_s_[i]) + " s");
-    network.step_s.push_back(run.step_s);
-    network.run_s += run.run_s;
-    network.for_chips += run.chips;
-    network.for_network += run.network;
-    network.for_energy += run.energy;
-    network.total += run.total;
-    network.energy_j += run.joules;
-    network.fits = network.fits && run.fits > 0;
+    network.step_s.push_back(step_s);
+    for (auto* sum : {&network.run_s, &network.for_chips, &network.for_network, &network.for_energy, &network.total,
+                      &network.energy_j})
+      *sum += next();
+    network.fits = next() > 0 && network.fits;
+    auto& exposed = network.exposed_s.emplace_back();
+    for (std::string axis; text >> number && std::getline(text >> std::ws, axis);) exposed[axis] = std::stod(number);
   }
   return network;
 }

@@ -1,5 +1,6 @@
 #pragma once
 /// The scenarios of a design on one network: what the machine costs, what a run takes at least, what it takes.
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct TimedNetwork {
   double for_chips = 0, for_network = 0, for_energy = 0, total = 0;
   double energy_j = 0;
   bool fits = true;  ///< the memory of the chips
+  /// By scenario and mesh axes: seconds of a step in which the critical rank only communicates along them.
+  std::vector<std::map<std::string, double>> exposed_s;
 };
 
 /// Least and simulated times of the scenarios on one network.

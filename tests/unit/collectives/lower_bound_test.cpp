@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "tests/unit/topologies/graph_of_cluster.hpp"
@@ -70,7 +71,33 @@ TEST(LowerBound, CountsAllGroupsAtOnce) {
   EXPECT_NEAR(bound(Kind::all_gather, two_leaves(), {{0, 1}, {2, 3}}), 0.5 / 50, 1e-12);
 }
 
+/// A gather's bound is share / capacity of the worst cut. Leaf b: 1/2 over 20 GB/s each way; leaf a: 1/2 over 40; each
+/// NIC: 3/4 over 50. With f times the rate of leaf b's two links the bound is the largest of 0.5 / 20 f, 0.5 / 40 and
+/// 0.75 / 50.
+TEST(LowerBound, WithWiderCuts) {
+  const auto cluster = build_cluster(two_leaves());
+  for (const double factor : {1.1, 1.5, 3.0}) {
+    const auto wider = collectives::with_wider_cuts(Kind::all_gather, cluster, {{0, 1, 2, 3}}, factor);
+    ASSERT_TRUE(wider);
+    EXPECT_EQ(wider->links, 2);
+    EXPECT_NEAR(wider->bound.time(Bytes(1)).value() * 1e9, std::max({0.5 / (20 * factor), 0.5 / 40, 0.75 / 50}), 1e-12);
+  }
+  EXPECT_EQ(collectives::with_wider_cuts(Kind::all_gather, cluster, {{0, 1, 2, 3}}, 1.5)->bound.links,
+            "leaf-b's uplinks: 1 x 30.0 GB/s");
+}
+
+/// On one switch all four NICs bind alike, and their links both ways become wider.
+TEST(LowerBound, CutsThatBindAlikeAreWidenedTogether) {
+  const auto cluster = build_cluster(one_switch());
+  for (const auto kind : {Kind::all_gather, Kind::all_reduce}) {
+    const auto now = collectives::collective_bound(kind, cluster, {{0, 1, 2, 3}});
+    const auto wider = collectives::with_wider_cuts(kind, cluster, {{0, 1, 2, 3}}, 1.1);
+    EXPECT_NEAR(now->time(Bytes(1)) / wider->bound.time(Bytes(1)), 1.1, 1e-9) << name(kind);
+  }
+}
+
 TEST(LowerBound, IsNoneWhereNothingMustCross) {
+  EXPECT_FALSE(collectives::with_wider_cuts(Kind::all_gather, build_cluster(one_switch()), {{0}, {1}, {2}, {3}}, 2));
   EXPECT_FALSE(collectives::collective_bound(Kind::all_gather, build_cluster(one_switch()), {{0}, {1}, {2}, {3}}));
 }
 

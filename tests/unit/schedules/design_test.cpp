@@ -220,6 +220,41 @@ TEST(Design, MoreMemoryIsCounted) {
   EXPECT_NE(more.front().rank, 1) << "rank 1 has what it needs";
 }
 
+// Rank 1 has twice the work of rank 0 and waits only for its first forward: T = F_0 + M (F + I + W)_1 = 1 + 8 x 6. With
+// a tenth less of its work, 1 + 0.9 x 48. More memory does not make either term less, which the bound proves.
+TEST(Design, LessWorkOfTheSlowestRankIsCounted) {
+  auto request = test::request_of("design", 2, 8);
+  request.times.stages = {{1, 1, 1}, {2, 2, 2}};
+  const auto design = design_pipeline(request);
+  EXPECT_NEAR(design.makespan, 49, 1e-9);
+  const auto less = with_less_work(request, design);
+  ASSERT_TRUE(less);
+  EXPECT_EQ(less->ranks, std::vector<workloads::StageId>{1});
+  EXPECT_NEAR(less->makespan, 1 + 0.9 * 48, 1e-9);
+  EXPECT_NEAR(less->lower_bound, less->makespan, 1e-9);
+  for (const auto& more : with_more_memory(request, design)) EXPECT_NEAR(more.lower_bound, 49, 1e-9) << more.rank;
+}
+
+// Where all ranks have the same work, all are the slowest: without latencies every time is a tenth less, and so is T.
+TEST(Design, LessWorkOfEqualRanksIsThatOfAll) {
+  const auto request = test::request_of("design", 4, 8);
+  const auto design = design_pipeline(request, little);
+  const auto less = with_less_work(request, design);
+  ASSERT_TRUE(less);
+  EXPECT_EQ(less->ranks.size(), 4U);
+  EXPECT_NEAR(less->makespan, 0.9 * design.makespan, 1e-9);
+}
+
+// A search that was stopped before it began has no answer.
+TEST(Design, LessWorkIsLeftOutWhenStopped) {
+  const auto request = test::request_of("design", 2, 4);
+  const auto design = design_pipeline(request, little);
+  const std::function<bool()> stopped = [] { return true; };
+  workloads::DesignEffort effort;
+  effort.stopped = &stopped;
+  EXPECT_FALSE(with_less_work(request, design, effort));
+}
+
 std::string refusal(const ScheduleRequest& request) {
   try {
     (void)design_pipeline(request);

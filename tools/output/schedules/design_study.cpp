@@ -1,7 +1,6 @@
 #include "tools/output/schedules/design_study.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "sim/core/counted.hpp"
 #include "tools/output/elements/table.hpp"
@@ -13,43 +12,6 @@ std::string rank_name(std::size_t rank) { return "rank " + std::to_string(rank);
 
 std::string counted(std::int32_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
-/// Where the time of one rank goes that it does not work, and what it does meanwhile.
-struct Waits {
-  std::array<double, 4> idle{};     ///< before its first work, for forwards, for gradients, after its last work
-  std::int32_t early_forwards = 0;  ///< before the first gradient
-  std::int32_t owed = 0;            ///< most weight gradients put off at once
-};
-
-constexpr std::array<const char*, 4> waits_for = {"for its first forward", "for forwards of earlier stages",
-                                                  "for gradients of later stages", "after its last work"};
-
-std::vector<Waits> waits_of(const workloads::PipelineOrder& order, const workloads::PipelineTimes& times) {
-  using enum workloads::PipelineWork;
-  const auto timing = time_order(order, times);
-  std::vector<Waits> result;
-  for (const auto rank : order.ranks.ids()) {
-    Waits waits;
-    double free = 0;
-    bool any_gradient = false;
-    std::int32_t owed = 0;
-    for (const auto cell : order.ranks[rank].ids()) {
-      const auto& span = timing.spans[rank][cell];
-      const auto& first = order.ranks[rank][cell].first;
-      waits.idle[cell == 0 ? 0 : first.work == forward ? 1 : 2] += span.start - free;
-      free = span.end;
-      for_each_action(order.ranks[rank][cell], [&](const workloads::PipelineAction& action) {
-        if (action.work == forward && !any_gradient) ++waits.early_forwards;
-        if (action.work != forward) any_gradient = true;
-        if (action.work == input_gradient) waits.owed = std::max(waits.owed, ++owed);
-        if (action.work == weight_gradient) --owed;
-      });
-    }
-    waits.idle[3] = timing.makespan - free;
-    result.push_back(waits);
-  }
-  return result;
 }
 
 std::vector<std::string> why(const workloads::ScheduleRequest& request, const workloads::Design& design) {
@@ -96,6 +58,20 @@ double worst_bubble(const workloads::Design& design, const workloads::ScheduleRe
   return makespan > 0 ? 1 - *std::min_element(busy.begin(), busy.end()) / makespan : 0;
 }
 
+std::string answer(const DesignStudy& study, double makespan) {
+  std::string text = "The designed order ends at " + six_digits(makespan);
+  if (!study.published.empty()) {
+    const auto& best = study.published.front();
+    const double gained = 1 - makespan / best.makespan;
+    text += gained < 1e-9 ? ", as " + best.schedule + " does, the best published one under the same limits"
+                          : ", " + percent(gained) + " before " + best.schedule + " (" + six_digits(best.makespan) +
+                                "), the best published one under the same limits";
+  }
+  return text + (study.gap < 1e-6 ? "; no order ends earlier."
+                                  : "; no order ends before " + six_digits(study.lower_bound) +
+                                        ", which it is within " + percent(study.gap) + " of.");
+}
+
 /// A tenth, or more where one input gradient takes more than that.
 std::string more_than(const workloads::Design& design, const std::vector<workloads::MoreMemory>& more) {
   double least = 1, most = 0;
@@ -108,12 +84,15 @@ std::string more_than(const workloads::Design& design, const std::vector<workloa
   return (from == to ? from : from + " to " + to) + " more memory";
 }
 
-std::string memory_sentence(const workloads::ScheduleRequest& request, const workloads::Design& design,
-                            const std::vector<workloads::MoreMemory>& more) {
-  if (more.empty()) return "";
+std::string what_more_memory_gives(const workloads::ScheduleRequest& request, const workloads::Design& design,
+                                   const std::vector<workloads::MoreMemory>& more) {
   const auto& best = more.front();
-  if (best.makespan >= design.makespan * (1 - 1e-9))
-    return more_than(design, more) + " on any rank, or on all, lets the search find nothing shorter.";
+  if (best.makespan >= design.makespan * (1 - 1e-9)) {
+    const auto all = std::find_if(more.begin(), more.end(), [](const auto& one) { return one.rank < 0; });
+    const bool is_proven = all != more.end() && all->lower_bound >= design.makespan * (1 - 1e-9);
+    return more_than(design, more) + " on any rank, or on all, " +
+           (is_proven ? "makes no order shorter." : "lets the search find nothing shorter.");
+  }
   const auto where = best.rank < 0 ? std::string("every rank") : rank_name(static_cast<std::size_t>(best.rank));
   const double had = design.limits[static_cast<std::size_t>(std::max(best.rank, 0))];
   return "With " + percent(best.limit / had - 1) + " more memory on " + where + " (" + six_digits(best.limit) +
@@ -123,16 +102,66 @@ std::string memory_sentence(const workloads::ScheduleRequest& request, const wor
          percent(worst_bubble(design, request, best.makespan)) + ".";
 }
 
+std::string what_less_work_gives(const workloads::Design& design, const workloads::LessWork& less) {
+  std::string who = "all ranks, which have the same work,";
+  if (less.ranks.size() < design.order.ranks.size()) {
+    who = less.ranks.size() == 1 ? "rank " : "ranks ";
+    for (std::size_t i = 0; i < less.ranks.size(); ++i)
+      who += (i == 0 ? "" : i + 1 == less.ranks.size() ? " and " : ", ") + std::to_string(less.ranks[i]);
+    who += less.ranks.size() == 1 ? ", the one with the most work," : ", those with the most work,";
+  }
+  const bool is_shorter = less.makespan < design.makespan * (1 - 1e-9);
+  return "With 10 % less time for the work of " + who + " the makespan would " +
+         (is_shorter
+              ? "fall to " + six_digits(less.makespan) + ", " + percent(1 - less.makespan / design.makespan) + " less"
+              : "stay") +
+         (less.makespan > less.lower_bound * (1 + 1e-6)
+              ? "; no order could end before " + six_digits(less.lower_bound) + " then."
+              : ".");
+}
+
 }  // namespace
+
+std::vector<RankWaits> waits_of(const workloads::PipelineOrder& order, const workloads::PipelineTimes& times) {
+  using enum workloads::PipelineWork;
+  const auto timing = time_order(order, times);
+  std::vector<RankWaits> result;
+  for (const auto rank : order.ranks.ids()) {
+    RankWaits waits;
+    double free = 0;
+    bool any_gradient = false;
+    std::int32_t owed = 0;
+    for (const auto cell : order.ranks[rank].ids()) {
+      const auto& span = timing.spans[rank][cell];
+      const auto& first = order.ranks[rank][cell].first;
+      waits.idle[cell == 0 ? 0 : first.work == forward ? 1 : 2] += span.start - free;
+      free = span.end;
+      for_each_action(order.ranks[rank][cell], [&](const workloads::PipelineAction& action) {
+        if (action.work == forward && !any_gradient) ++waits.early_forwards;
+        if (action.work != forward) any_gradient = true;
+        if (action.work == input_gradient) waits.owed = std::max(waits.owed, ++owed);
+        if (action.work == weight_gradient) --owed;
+      });
+    }
+    waits.idle[3] = timing.makespan - free;
+    result.push_back(waits);
+  }
+  return result;
+}
 
 DesignStudy study_design(const workloads::ScheduleRequest& request, const workloads::Design& design,
                          const workloads::DesignEffort& effort) {
-  DesignStudy study{design.lower_bound, design.gap(), design.bounded_by, design.limits, {}, {}, {}, ""};
+  DesignStudy study{design.lower_bound, design.gap(), design.bounded_by, design.limits, {}};
   for (const auto& rival : design.published) study.published.push_back({rival.name, rival.makespan});
-  study.why = why(request, design);
+  if (!design.published.empty()) study.best_published = design.published.front().order;
+  study.reasons.answer = answer(study, design.makespan);
+  study.reasons.why = why(request, design);
   study.more_memory = with_more_memory(request, design, effort);
+  study.less_work = with_less_work(request, design, effort);
   study.stopped = design.stopped || effort.is_stopped();
-  study.with_more_memory = memory_sentence(request, design, study.more_memory);
+  if (!study.more_memory.empty())
+    study.reasons.what_if.push_back(what_more_memory_gives(request, design, study.more_memory));
+  if (study.less_work) study.reasons.what_if.push_back(what_less_work_gives(design, *study.less_work));
   return study;
 }
 

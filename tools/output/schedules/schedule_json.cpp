@@ -42,16 +42,21 @@ Json json_of(const workloads::PipelineTimes& times) {
 
 Json json_of(const DesignStudy& design) {
   Json json = {{"bounded_by", design.bounded_by},   {"memory_limit_microbatches", design.limits},
-               {"published", Json::array()},        {"why", design.why},
-               {"with_more_memory", Json::array()}, {"with_more_memory_text", design.with_more_memory},
+               {"published", Json::array()},        {"answer", design.reasons.answer},
+               {"why", design.reasons.why},         {"what_if", design.reasons.what_if},
+               {"with_more_memory", Json::array()}, {"with_less_work", nullptr},
                {"stopped", design.stopped}};
+  if (const auto& less = design.less_work)
+    json["with_less_work"] = {{"ranks", less->ranks}, {"makespan", less->makespan}, {"lower_bound", less->lower_bound}};
   for (const auto& rival : design.published)
     json["published"].push_back({{"schedule", rival.schedule}, {"makespan", rival.makespan}});
   for (const auto& more : design.more_memory) {
     Json rank = nullptr;
     if (more.rank >= 0) rank = more.rank;
-    json["with_more_memory"].push_back(
-        {{"rank", rank}, {"limit_microbatches", more.limit}, {"makespan", more.makespan}});
+    json["with_more_memory"].push_back({{"rank", rank},
+                                        {"limit_microbatches", more.limit},
+                                        {"makespan", more.makespan},
+                                        {"lower_bound", more.lower_bound}});
   }
   return json;
 }

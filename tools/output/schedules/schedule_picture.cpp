@@ -39,16 +39,16 @@ std::string rectangle(double x, double y, double wide, double high, const std::s
 
 class Picture {
  public:
-  explicit Picture(const ScheduleStudy& study)
-      : study_(study), shape_(study.order.shape), makespan_(std::max(study.timing.makespan, 1e-300)) {
-    double shortest = makespan_;
+  Picture(const ScheduleStudy& study, double until)
+      : study_(study), shape_(study.order.shape), until_(std::max({study.timing.makespan, until, 1e-300})) {
+    double shortest = until_;
     for (const auto& spans : study.timing.spans) {
       for (const auto& span : spans) {
-        if (span.end - span.start > 1e-9 * makespan_) shortest = std::min(shortest, span.end - span.start);
+        if (span.end - span.start > 1e-9 * until_) shortest = std::min(shortest, span.end - span.start);
       }
     }
-    plot_ = std::clamp(makespan_ / shortest * wished_cell, narrowest, widest);
-    one_by_one_ = study.order.cells() <= most_cells_one_by_one && shortest / makespan_ * plot_ >= 2;
+    plot_ = std::clamp(until_ / shortest * wished_cell, narrowest, widest);
+    one_by_one_ = study.order.cells() <= most_cells_one_by_one && shortest / until_ * plot_ >= 2;
     titles_ = study.order.cells() <= most_cells_with_titles;
     for (const auto& rank : study.order.ranks) {
       pairs_ |= std::any_of(rank.begin(), rank.end(), [](const auto& cell) { return cell.second.has_value(); });
@@ -70,7 +70,7 @@ class Picture {
   }
 
  private:
-  [[nodiscard]] double x(double time) const { return left + time / makespan_ * plot_; }
+  [[nodiscard]] double x(double time) const { return left + time / until_ * plot_; }
   [[nodiscard]] static double y(std::size_t rank) { return top + (row + strip + gap) * static_cast<double>(rank); }
 
   [[nodiscard]] std::int32_t shades() const {
@@ -90,7 +90,7 @@ class Picture {
                          std::to_string(shape_.whole_microbatches()) + " microbatches" +
                          (shape_.slices > 1 ? " of " + std::to_string(shape_.slices) + " slices" : "") +
                          (shape_.chunks > 1 ? ", " + std::to_string(shape_.chunks) + " chunks a rank" : "") +
-                         ", makespan " + six_digits(makespan_),
+                         ", makespan " + six_digits(study_.timing.makespan),
                      " font-size=\"17\"");
     out += svg::text_at(left, 46, "start",
                         "bubble on the worst rank: of the step " + six_digits(study_.timing.bubble_step[step]) + " (" +
@@ -168,7 +168,7 @@ class Picture {
       int since = 0;
       std::size_t next = 0;
       for (int column = 0; column <= static_cast<int>(plot_); ++column) {
-        const double middle = (column + 0.5) / plot_ * makespan_;
+        const double middle = (column + 0.5) / plot_ * until_;
         while (next < spans.size() && spans[next].end <= middle) ++next;
         std::string now;
         if (next < spans.size() && spans[next].start <= middle) {
@@ -234,14 +234,14 @@ class Picture {
   [[nodiscard]] std::string axis() const {
     const double at = y(study_.order.ranks.size()) + 8;
     // The round step (1, 2 or 5) that gives at most one tick for 70 pixels.
-    const double least = makespan_ * 70 / plot_;
+    const double least = until_ * 70 / plot_;
     double tick = std::pow(10.0, std::floor(std::log10(least)));
     for (const double factor : {2.0, 2.5, 2.0}) {
       if (tick < least) tick *= factor;
     }
     std::string out =
         "<path d=\"M" + fixed(left, 1) + " " + fixed(at, 1) + "h" + fixed(plot_, 1) + "\" stroke=\"#888\"/>\n";
-    for (int i = 0; i * tick <= makespan_ * (1 + 1e-9); ++i) {
+    for (int i = 0; i * tick <= until_ * (1 + 1e-9); ++i) {
       out += "<path d=\"M" + fixed(x(i * tick), 1) + " " + fixed(at, 1) + "v5\" stroke=\"#888\"/>\n";
       out += svg::text_at(x(i * tick), at + 19, "middle", six_digits(i * tick));
     }
@@ -250,7 +250,7 @@ class Picture {
 
   const ScheduleStudy& study_;
   const workloads::PipelineShape& shape_;
-  double makespan_;
+  double until_;
   double plot_ = 0;
   bool one_by_one_ = true, titles_ = true, pairs_ = false;
   int most_held_ = 1;
@@ -258,6 +258,6 @@ class Picture {
 
 }  // namespace
 
-std::string schedule_picture(const ScheduleStudy& study) { return Picture(study).draw(); }
+std::string schedule_picture(const ScheduleStudy& study, double until) { return Picture(study, until).draw(); }
 
 }  // namespace lockstep::output

@@ -47,7 +47,8 @@ struct ComparedSchedule {
                                           std::int32_t microbatches);
 [[nodiscard]] std::string comparison_json(std::span<const ComparedSchedule> schedules);
 
-/// SVG: a row per rank with its cells over time and the activations that it holds.
-[[nodiscard]] std::string schedule_picture(const ScheduleStudy& study);
+/// SVG: a row per rank with its cells over time and the activations that it holds. `until`: where its axis of time ends
+/// at least, so that pictures of several have the same.
+[[nodiscard]] std::string schedule_picture(const ScheduleStudy& study, double until = 0);
 
 }  // namespace lockstep::output

@@ -154,10 +154,9 @@ std::string design_text(const ScheduleStudy& study) {
       text += (i == 0 ? " " : ", ") + design.published[i].schedule + " " + six_digits(design.published[i].makespan);
     text += design.published.size() > most_rivals ? ", ...\n" : "\n";
   }
-  for (const auto& sentence : design.why) text += sentence + "\n";
-  if (!design.with_more_memory.empty()) text += design.with_more_memory + "\n";
+  text += lines_of(design.reasons);
   if (design.stopped)
-    text += design.gap < 1e-9 ? "The search for what more memory gives was stopped.\n"
+    text += design.gap < 1e-9 ? "The searches for what would change it were stopped.\n"
                               : "The search was stopped; a longer one may find a shorter order.\n";
   return text;
 }

@@ -16,7 +16,89 @@ std::string counted(std::int64_t count, const std::string& what) {
   return with_separators(static_cast<double>(count)) + " " + what + (count == 1 ? "" : "s");
 }
 
-/// The fastest of the others at the largest size; null if there is none.
+std::string named(workloads::CollectiveKind kind) { return "The designed " + std::string(name(kind)); }
+
+std::int64_t links_used(const MeasuredCollective& row) {
+  std::int64_t links = 0;
+  for (const auto& load : row.loads) links += load.alike;
+  return links;
+}
+
+/// How long the busiest link takes for its bytes.
+Seconds longest(const MeasuredCollective& row) {
+  Seconds longest(0);
+  for (const auto& load : row.loads) longest = std::max(longest, Seconds(load.bytes / load.bandwidth.value()));
+  return longest;
+}
+
+/// What two algorithms ask of their busiest links, and over how many they spread it.
+std::string difference(const topologies::Cluster& cluster, const MeasuredCollective& own,
+                       const MeasuredCollective& other) {
+  std::string text = "Its busiest link, " + bottleneck(cluster, other) + ", needs " + format(longest(other)) +
+                     " for the bytes that it carries; no link of the designed one needs more than " +
+                     format(longest(own));
+  const auto here = links_used(own), there = links_used(other);
+  if (here == there) return text + ". Both use " + counted(here, "link") + ".";
+  return text + ", since it spreads them over " + counted(here, "link") + " instead of " +
+         with_separators(static_cast<double>(there)) + ".";
+}
+
+std::optional<Seconds> bound_of(const DesignedOn& on, const studies::CollectiveStudy& study) {
+  if (!study.bound) return std::nullopt;
+  return study.bound->time(collectives::full_size_of(on.kind, study.chosen.back().size, on.members));
+}
+
+std::string answer(const DesignedOn& on, const studies::CollectiveStudy& study) {
+  const auto& own = study.chosen.back();
+  std::string text = named(on.kind) + " takes " + format(own.time) + " for " + format(own.size);
+  if (const auto bound = bound_of(on, study))
+    text += ", " + fixed(own.time / *bound, 2) + " times the least that any algorithm takes";
+  if (const auto* other = best_other(study))
+    text += "; the best built-in algorithm, " + other->algorithm + ", takes " + format(other->time);
+  return text + ".";
+}
+
+std::vector<std::string> why(const DesignedOn& on, const studies::CollectiveStudy& study) {
+  const auto& design = *study.designed;
+  const auto& own = study.chosen.back();
+  const bool both_ways = on.kind == workloads::CollectiveKind::all_reduce;
+  std::vector<std::string> text{
+      named(on.kind) + " is " + counted(design.trees, "spanning tree") + " over all " + std::to_string(on.members) +
+      " ranks, " +
+      (both_ways ? "each used towards its root and back, a way of at most " : "as many from each, a way of at most ") +
+      counted(design.depth, "arc") + ", in " + counted(design.pieces, "piece") + " that follow each other: " +
+      counted(design.steps, "step") + ", which were executed on symbols and leave every rank with what it must have."};
+  if (design.rate < design.best_rate) {
+    text.push_back("So few trees reach " + percent(design.rate / design.best_rate) +
+                   " of the rate that the links allow; more would make a program of more steps.");
+  }
+  if (const auto bound = bound_of(on, study)) {
+    text.push_back("No algorithm is faster than its bytes over " + study.bound->links + ": " + format(*bound) +
+                   " for " + format(own.size) + ", of which the designed one takes " + fixed(own.time / *bound, 2) +
+                   " times.");
+  }
+  const auto* other = best_other(study);
+  if (other == nullptr) return text;
+  text.push_back("The best built-in algorithm, " + other->algorithm + ", takes " + format(other->time) + ", " +
+                 fixed(other->time / own.time, 2) + " times as long as the designed one.");
+  if (other->time > own.time && !other->loads.empty()) text.push_back(difference(on.cluster, own, *other));
+  return text;
+}
+
+std::string wider_cuts(const DesignedOn& on, const studies::CollectiveStudy& study) {
+  const auto now = *bound_of(on, study);
+  const auto then = study.wider->bound.time(collectives::full_size_of(on.kind, study.chosen.back().size, on.members));
+  std::string text = "With 10 % more bandwidth on the " + counted(study.wider->links, "link") +
+                     " of the cuts that bind, the least that any algorithm takes would ";
+  if (then >= now * (1 - 1e-9))
+    return text + "stay at " + format(now) + ", since others bind as much: " + study.wider->bound.links + ".";
+  text += "fall from " + format(now) + " to " + format(then) + ", " + percent(1 - then / now) + " less";
+  if (then > now / 1.1 * (1 + 1e-9)) text += "; then " + study.wider->bound.links + " would bind";
+  return text + ".";
+}
+
+}  // namespace
+
 const MeasuredCollective* best_other(const studies::CollectiveStudy& study) {
   const MeasuredCollective* best = nullptr;
   for (const auto& row : study.others) {
@@ -25,70 +107,35 @@ const MeasuredCollective* best_other(const studies::CollectiveStudy& study) {
   return best;
 }
 
-std::int64_t links_used(const MeasuredCollective& row) {
-  std::int64_t links = 0;
-  for (const auto& load : row.loads) links += load.alike;
-  return links;
+DesignReasons designed_reasons(const DesignedOn& on, const studies::CollectiveStudy& study) {
+  DesignReasons reasons{answer(on, study), why(on, study), {}};
+  if (study.bound && study.wider) reasons.what_if.push_back(wider_cuts(on, study));
+  return reasons;
 }
 
-/// What two algorithms put on their busiest links, and over how many they spread it.
-std::string difference(const topologies::Cluster& cluster, const MeasuredCollective& own,
-                       const MeasuredCollective& other) {
-  const auto& busiest = other.loads.front();
-  double most = 0;
-  for (const auto& load : own.loads) {
-    if (load.bandwidth == busiest.bandwidth) most = std::max(most, load.bytes);
-  }
-  const auto size = [](double bytes) { return format(Bytes(static_cast<std::int64_t>(bytes))); };
-  return " Its busiest link, " + bottleneck(cluster, other) + ", carries " + size(busiest.bytes) +
-         ", where the designed one puts " + (most > 0 ? "at most " + size(most) : "nothing") +
-         " on a link of that rate. It uses " + counted(links_used(other), "link") + ", the designed one " +
-         with_separators(static_cast<double>(links_used(own))) + ".";
-}
-
-}  // namespace
-
-std::string why_designed(const topologies::Cluster& cluster, workloads::CollectiveKind kind, int members,
-                         const studies::CollectiveStudy& study) {
-  const auto& design = *study.designed;
-  const auto& own = study.chosen.back();
-  const bool both_ways = kind == workloads::CollectiveKind::all_reduce;
-  std::string text =
-      "The designed " + std::string(name(kind)) + " is " + counted(design.trees, "spanning tree") + " over all " +
-      std::to_string(members) + " ranks, " +
-      (both_ways ? "each used towards its root and back, a way of at most " : "as many from each, a way of at most ") +
-      counted(design.depth, "arc") + ", in " + counted(design.pieces, "piece") +
-      " that follow each other: " + counted(design.steps, "step") +
-      ", which were executed on symbols and leave every rank with what it must have.";
-  if (design.rate < design.best_rate) {
-    text += " So few trees reach " + percent(design.rate / design.best_rate) +
-            " of the rate that the links allow; more would make a program of more steps.";
-  }
-  if (study.bound) {
-    const auto bound = study.bound->time(collectives::full_size_of(kind, own.size, members));
-    text += " No algorithm is faster than its bytes over " + study.bound->links + ": " + format(bound) + " for " +
-            format(own.size) + ", of which the designed one takes " + fixed(own.time / bound, 2) + " times.";
-  }
-  if (const auto* other = best_other(study)) {
-    text += " The best built-in algorithm, " + other->algorithm + ", takes " + format(other->time) + ", " +
-            fixed(other->time / own.time, 2) + " times as long as the designed one.";
-    if (other->time > own.time && !other->loads.empty()) text += difference(cluster, own, *other);
-  }
-  return text;
-}
-
-nlohmann::ordered_json designed_json(const topologies::Cluster& cluster, workloads::CollectiveKind kind, int members,
-                                     const studies::CollectiveStudy& study) {
+nlohmann::ordered_json designed_json(const DesignedOn& on, const studies::CollectiveStudy& study) {
+  using Json = nlohmann::ordered_json;
   const auto& design = *study.designed;
   const auto* other = best_other(study);
-  return {{"best_rate_bytes_per_s", design.best_rate},
-          {"rate_bytes_per_s", design.rate},
-          {"trees", design.trees},
-          {"depth", design.depth},
-          {"pieces", design.pieces},
-          {"steps", design.steps},
-          {"best_built_in", other == nullptr ? nlohmann::ordered_json() : nlohmann::ordered_json(other->algorithm)},
-          {"why", why_designed(cluster, kind, members, study)}};
+  const auto reasons = designed_reasons(on, study);
+  Json json = {{"best_rate_bytes_per_s", design.best_rate},
+               {"rate_bytes_per_s", design.rate},
+               {"trees", design.trees},
+               {"depth", design.depth},
+               {"pieces", design.pieces},
+               {"steps", design.steps},
+               {"best_built_in", other == nullptr ? Json() : Json(other->algorithm)},
+               {"answer", reasons.answer},
+               {"why", reasons.why},
+               {"what_if", reasons.what_if},
+               {"with_wider_cuts", Json()}};
+  if (const auto& wider = study.wider)
+    json["with_wider_cuts"] = {
+        {"links", wider->links},
+        {"bound_s",
+         wider->bound.time(collectives::full_size_of(on.kind, study.chosen.back().size, on.members)).value()},
+        {"bound_links", wider->bound.links}};
+  return json;
 }
 
 }  // namespace lockstep::output

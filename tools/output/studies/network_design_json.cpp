@@ -45,6 +45,11 @@ Json simulated_json(const DesignedSpace& of, const NetworkDesign& design, std::i
   json["bound_s"] = network.bound_s;
   json["step_times_s"] = timed.step_s;
   json["fits"] = timed.fits;
+  json["exposed"] = Json::array();
+  for (std::size_t scenario = 0; scenario < timed.exposed_s.size(); ++scenario) {
+    for (const auto& [axis, seconds] : timed.exposed_s[scenario])
+      json["exposed"].push_back({{"scenario", scenario}, {"axis", axis}, {"exposed_s", seconds}});
+  }
   json["cost"] = {
       {"chips", timed.for_chips}, {"network", timed.for_network}, {"energy", timed.for_energy}, {"total", timed.total}};
   json["energy_kwh"] = Joules(timed.energy_j) / one_kilowatt_hour;
@@ -87,10 +92,14 @@ std::string network_design_json(const DesignedSpace& of, const NetworkDesign& de
                          {"why", network.refusal + "; expected " + network.expected}});
   }
   const auto least = design.least_total();
+  const auto reasons = network_design_reasons(of, design);
   const Json json = {{"tokens", of.aim.tokens},
                      {"currency", of.aim.prices->currency},
                      {"within", of.within},
                      {"assumed", design.assumed()},
+                     {"answer", reasons.answer},
+                     {"why", reasons.why},
+                     {"what_if", reasons.what_if},
                      {"workloads", workloads},
                      {"proof",
                       {{"space", std::ssize(design.networks)},

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "tools/output/elements/colours.hpp"
@@ -28,6 +29,7 @@ class Picture {
     text_ = svg::open(width, height) +
             svg::text_at(left, 26, "start", "Time of the run over the price of the network", " font-weight=\"bold\"");
     draw_axes();
+    draw_breaks();
     draw_front_line();
     for (std::int64_t number = 0; number < std::ssize(design_.networks); ++number) {
       const auto& network = at(number);
@@ -61,6 +63,13 @@ class Picture {
       values.push_back(prices ? price(number) : (network.timed ? network.timed->run_s : network.bound_s) / day_s);
     }
     if (values.empty()) values = {0, 1};
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    constexpr double wide = 0.5;  // of values that differ by less, an axis from 0 would show nothing
+    const double margin = (*most - *least) / 50;
+    if (*least <= wide * *most)
+      values.push_back(0);
+    else
+      values.push_back(*least - margin);
     return values;
   }
 
@@ -87,6 +96,20 @@ class Picture {
                           " transform=\"translate(20 " + fixed((top + y0) / 2, 1) + ") rotate(-90)\"");
   }
 
+  /// Where an axis does not begin at 0: two strokes across it, and words.
+  void draw_breaks() {
+    const std::string strokes = " fill=\"none\" stroke=\"#888888\"/>\n";
+    const auto note = [](const RoundAxis& axis, const std::string& unit) {
+      return "axis from " + fixed(axis.low, axis.digits()) + unit + ", not from 0";
+    };
+    if (y_.low > 0)
+      text_ += "<path d=\"M" + fixed(left - 6, 1) + " " + fixed(y0 - 8, 1) + "l12 -5m-12 10l12 -5\"" + strokes +
+               svg::text_at(left + 10, y0 - 8, "start", note(y_, " days"), " font-size=\"11\"");
+    if (x_.low > 0)
+      text_ += "<path d=\"M" + fixed(left + 12, 1) + " " + fixed(y0 + 6, 1) + "l5 -12m1 12l5 -12\"" + strokes +
+               svg::text_at(left + 26, y0 - (y_.low > 0 ? 24 : 8), "start", note(x_, ""), " font-size=\"11\"");
+  }
+
   void draw_front_line() {
     std::string path;
     for (const auto number : design_.front)
@@ -110,7 +133,10 @@ class Picture {
   void draw_shown(std::size_t i) {
     const auto number = design_.front[i];
     dot(number, colour_of_line(0));
-    text_ += svg::text_at(x(number) + 7, y(at(number).timed->run_s) - 6, "start", std::to_string(i + 1));
+    const double right_of = x(number) + 7, height = y(at(number).timed->run_s);
+    const bool is_free = i == 0 || std::abs(right_of - labelled_x_) > 18 || std::abs(height - labelled_y_) > 14;
+    text_ += svg::text_at(right_of, height + (is_free ? -6 : 17), "start", std::to_string(i + 1));
+    labelled_x_ = right_of, labelled_y_ = height;
     text_ += svg::text_at(left, y0 + 62 + line_height * static_cast<double>(i), "start",
                           std::to_string(i + 1) + ". " + of_.space.label(number));
   }
@@ -129,6 +155,7 @@ class Picture {
   const NetworkDesign& design_;
   RoundAxis x_, y_;
   std::string text_;
+  double labelled_x_ = 0, labelled_y_ = 0;  ///< the last dot with a number
 };
 
 }  // namespace

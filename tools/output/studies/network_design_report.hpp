@@ -3,6 +3,7 @@
 #include <string>
 
 #include "sim/studies/design_networks/network_design.hpp"
+#include "tools/output/elements/design_reasons.hpp"
 
 namespace lockstep::output {
 
@@ -12,6 +13,14 @@ struct DesignedSpace {
   const design_networks::DesignAim& aim;
   double within = 0;
 };
+
+/// Of the network whose run costs least: beside the dearest one, and beside the next cheaper and the next dearer one of
+/// the front. What if: what 10 % more money buys from each network of the front on, and at which prices another run is
+/// the cheapest.
+[[nodiscard]] DesignReasons network_design_reasons(const DesignedSpace& of,
+                                                   const design_networks::NetworkDesign& design);
+/// "12,345" or "3.21".
+[[nodiscard]] std::string money_text(double amount);
 
 [[nodiscard]] std::string network_design_text(const DesignedSpace& of, const design_networks::NetworkDesign& design);
 [[nodiscard]] std::string network_design_json(const DesignedSpace& of, const design_networks::NetworkDesign& design);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/table.hpp"
@@ -14,24 +13,12 @@ using Fate = DesignedNetwork::Fate;
 
 constexpr double day_s = 86400;
 
-std::string money(double amount) { return amount >= 1000 ? with_separators(std::round(amount)) : fixed(amount, 2); }
 std::string count_text(std::int64_t count) { return with_separators(static_cast<double>(count)); }
 std::string networks_text(std::int64_t count) { return count_text(count) + (count == 1 ? " network" : " networks"); }
 
 const DesignedNetwork& at(const NetworkDesign& design, std::int64_t number) {
   return design.networks[static_cast<std::size_t>(number)];
 }
-
-/// Numbers of the front as the table has them, from 1 on.
-std::string place(const NetworkDesign& design, std::int64_t number) {
-  const auto found = std::find(design.front.begin(), design.front.end(), number);
-  return std::to_string(found - design.front.begin() + 1);
-}
-
-/// How much more the second is, "12.3 %".
-std::string more(double of, double than) { return percent(of / than - 1); }
-/// How much shorter it is.
-std::string less(double of, double than) { return percent(1 - of / than); }
 
 std::string front_table(const DesignedSpace& of, const NetworkDesign& design) {
   const auto& workloads = of.space.workloads();
@@ -46,8 +33,8 @@ std::string front_table(const DesignedSpace& of, const NetworkDesign& design) {
     const auto& network = at(design, number);
     std::vector<std::string> cells = {std::to_string(++row) + ". " + of.space.label(number)};
     if (workloads.size() == 1) cells.push_back(format(Seconds(network.timed->step_s.front())));
-    cells.insert(cells.end(), {fixed(network.timed->run_s / day_s, 1), money(design.money(number)),
-                               format(network.machine.network_power), money(network.timed->total)});
+    cells.insert(cells.end(), {fixed(network.timed->run_s / day_s, 1), money_text(design.money(number)),
+                               format(network.machine.network_power), money_text(network.timed->total)});
     table.add(std::move(cells));
   }
   return table.to_string();
@@ -89,40 +76,9 @@ std::string bill_table(const NetworkDesign& design) {
     table.add(std::move(cells));
   }
   std::vector<std::string> sums = {"to buy"};
-  for (const auto number : design.front) sums.push_back(money(at(design, number).machine.to_buy));
+  for (const auto number : design.front) sums.push_back(money_text(at(design, number).machine.to_buy));
   table.add(std::move(sums));
   return "\n" + table.to_string();
-}
-
-/// A line for each network of the front.
-std::string next_money(const NetworkDesign& design) {
-  std::string text =
-      "\n10 % more money " + std::string(design.has_equal_chips() ? "for the network" : "an hour") + " than for\n";
-  for (const auto number : design.front) {
-    const auto next = design.next(number);
-    const auto& now = at(design, number);
-    text += "  " + place(design, number) + ". buys ";
-    if (next.within) {
-      text += place(design, *next.within) + ".: the run " +
-              less(at(design, *next.within).timed->run_s, now.timed->run_s) + " shorter, for " +
-              more(design.money(*next.within), design.money(number)) + " more\n";
-    } else if (next.dearer) {
-      text += "nothing; " + place(design, *next.dearer) + ". costs " +
-              more(design.money(*next.dearer), design.money(number)) + " more, and the run is " +
-              less(at(design, *next.dearer).timed->run_s, now.timed->run_s) + " shorter\n";
-    } else {
-      text += "nothing: none of this list is faster\n";
-    }
-  }
-  return text;
-}
-
-std::string least_total(const DesignedSpace& of, const NetworkDesign& design) {
-  const auto number = design.least_total();
-  const auto& timed = *at(design, number).timed;
-  return "\nThe cheapest run of this list: " + place(design, number) + ". with " + money(timed.total) + " " +
-         of.aim.prices->currency + ": chips " + money(timed.for_chips) + ", network " + money(timed.for_network) +
-         ", energy " + money(timed.for_energy) + ".\n";
 }
 
 std::string proof(const DesignedSpace& of, const NetworkDesign& design) {
@@ -148,8 +104,8 @@ std::string proof(const DesignedSpace& of, const NetworkDesign& design) {
   text += "stopped with " + count_text(design.count(Fate::open)) + " open: ";
   if (design.first_open < 0) return text + "their parts were not counted yet\n";
   const auto& machine = at(design, design.first_open).machine;
-  return text + "the list is proven below " + money(design.has_equal_chips() ? machine.to_buy : machine.hour) + " " +
-         of.aim.prices->currency + (design.has_equal_chips() ? "" : " an hour") +
+  return text + "the list is proven below " + money_text(design.has_equal_chips() ? machine.to_buy : machine.hour) +
+         " " + of.aim.prices->currency + (design.has_equal_chips() ? "" : " an hour") +
          ", and networks from there on may be faster\n";
 }
 
@@ -162,20 +118,16 @@ std::string assumed(const NetworkDesign& design) {
 }  // namespace
 
 std::string network_design_text(const DesignedSpace& of, const NetworkDesign& design) {
-  if (design.front.empty()) {
-    const bool tried = design.count(Fate::simulated) > 0 || !design.stopped;
-    return (tried ? "no network was found on which the scenarios run and fit\n"
-                  : "the search was stopped before any network was simulated\n") +
-           proof(of, design);
-  }
+  const auto reasons = network_design_reasons(of, design);
+  if (design.front.empty()) return reasons.answer + "\n" + proof(of, design);
   const bool one = design.front.size() == 1;
   std::string text = networks_text(std::ssize(design.front)) + " of " + count_text(std::ssize(design.networks)) +
                      (one ? " is" : " are") + " worth " + (one ? "its" : "their") +
                      " price: no other is as good in time, price and power";
   if (of.within > 0) text += ", times within " + percent(of.within) + " taken for equal";
   return text + "\nmoney in " + of.aim.prices->currency + ", " + with_separators(of.aim.tokens) + " tokens\n\n" +
-         front_table(of, design) + steps_table(of, design) + bill_table(design) + next_money(design) +
-         least_total(of, design) + assumed(design) + proof(of, design);
+         front_table(of, design) + steps_table(of, design) + bill_table(design) + "\n" + reasons.answer + "\n" +
+         lines_of(reasons) + assumed(design) + proof(of, design);
 }
 
 }  // namespace lockstep::output

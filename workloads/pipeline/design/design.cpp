@@ -198,6 +198,47 @@ PipelineOrder naive_order_of(const DesignProblem& problem) {
   return order;
 }
 
+/// Searches again, less long, from a design's order on its placement, where the request may have changed.
+class Redesign {
+ public:
+  Redesign(const ScheduleRequest& asked, const Design& design, const DesignEffort& effort)
+      : request(completed(asked)), shape_(design.order.shape) {
+    request.placements = {shape_.placement};
+    const auto problem = design_problem(request, shape_.placement, shape_.chunks);
+    words_ = words_of(problem, design.order);
+    tolerance_ = problem.tolerance;
+    is_small_ = problem.letters() * (shape_.ranks + 1) <= most_letters_of_what_ifs;
+    effort_.stopped = effort.stopped;
+    effort_.nodes = 0;
+    effort_.letters = std::min<std::int64_t>(effort_.letters / (4 * (shape_.ranks + 1)), 20'000'000);
+  }
+
+  struct Found {
+    double makespan = 0, lower_bound = 0;
+  };
+  [[nodiscard]] Found search() const {
+    const auto problem = design_problem(request, shape_.placement, shape_.chunks);
+    Designing designing(problem, effort_);
+    designing.try_words(words_);
+    if (is_small_) {
+      designing.search();
+    } else {
+      designing.improve();
+    }
+    return {designing.makespan(), designing.bound()};
+  }
+  [[nodiscard]] double tolerance() const { return tolerance_; }
+
+  ScheduleRequest request;
+
+ private:
+  const PipelineShape& shape_;
+  Words words_;
+  double tolerance_ = 0;
+  bool is_small_ = false;
+  DesignEffort effort_;
+};
+
 PipelineOrder design_order(const ScheduleRequest& request) { return design_pipeline(request, of_a_step).order; }
 
 }  // namespace
@@ -235,39 +276,55 @@ Design design_pipeline(const ScheduleRequest& asked, const DesignEffort& effort)
 }
 
 std::vector<MoreMemory> with_more_memory(const ScheduleRequest& asked, const Design& design,
-                                         const DesignEffort& asked_effort) {
-  auto request = completed(asked);
+                                         const DesignEffort& effort) {
+  Redesign again(asked, design, effort);
   const auto& shape = design.order.shape;
-  request.placements = {shape.placement};
-  const auto problem = design_problem(request, shape.placement, shape.chunks);
-  const auto words = words_of(problem, design.order);
-  DesignEffort effort;
-  effort.stopped = asked_effort.stopped;
-  effort.nodes = 0;
-  effort.letters = std::min<std::int64_t>(effort.letters / (4 * (shape.ranks + 1)), 20'000'000);
-  const double step = std::max(1e-9, -request.activations.input_gradient / request.activations.forward / shape.chunks);
+  const auto& activations = again.request.activations;
+  const double step = std::max(1e-9, -activations.input_gradient / activations.forward / shape.chunks);
   std::vector<MoreMemory> found;
   for (StageId rank = -1; rank < shape.ranks && !effort.is_stopped(); ++rank) {
-    asked_effort.tell("trying more memory", (rank + 1.0) / (shape.ranks + 1));
-    request.memory_limit = design.limits;
+    effort.tell("trying more memory", (rank + 1.0) / (shape.ranks + 1));
+    auto& limits = again.request.memory_limit = design.limits;
     for (StageId other = 0; other < shape.ranks; ++other) {
-      if (rank < 0 || rank == other)
-        request.memory_limit[position_of(other)] += std::max(step, 0.1 * design.limits[position_of(other)]);
+      auto& limit = limits[position_of(other)];
+      if (rank < 0 || rank == other) limit += std::max(step, 0.1 * limit);
     }
-    const auto wider = design_problem(request, shape.placement, shape.chunks);
-    Designing designing(wider, effort);
-    designing.try_words(words);
-    if (problem.letters() * (shape.ranks + 1) <= most_letters_of_what_ifs) {
-      designing.search();
-    } else {
-      designing.improve();
-    }
-    found.push_back({rank, request.memory_limit[position_of(std::max(rank, 0))], designing.makespan()});
+    const auto [makespan, bound] = again.search();
+    found.push_back({rank, limits[position_of(std::max(rank, 0))], makespan, bound});
   }
   std::stable_sort(found.begin(), found.end(), [&](const MoreMemory& a, const MoreMemory& b) {
-    return a.makespan < b.makespan - problem.tolerance;
+    return a.makespan < b.makespan - again.tolerance();
   });
   return found;
+}
+
+std::optional<LessWork> with_less_work(const ScheduleRequest& asked, const Design& design, const DesignEffort& effort) {
+  if (effort.is_stopped()) return {};
+  effort.tell("trying less work", 0);
+  Redesign again(asked, design, effort);
+  const auto& shape = design.order.shape;
+  const auto busy = time_order(design.order, asked.times).busy;
+  const double most = *std::max_element(busy.begin(), busy.end());
+  LessWork less;
+  auto& times = again.request.times;
+  if (times.stages.size() == 1)
+    times.stages = Indexed<VirtualStageId, StageTimes>(shape.virtual_stages(), times.stages[0]);
+  Indexed<VirtualStageId, bool> is_less(times.stages.count(), false);  // two ranks of ways that meet share a stage
+  for (const auto rank : busy.ids()) {
+    if (busy[rank] < most * (1 - 1e-9)) continue;
+    less.ranks.push_back(rank);
+    for (const auto stage : shape.virtual_stages_of(rank)) is_less[stage] = true;
+  }
+  for (const auto stage : is_less.ids()) {
+    if (!is_less[stage]) continue;
+    auto& time = times.stages[stage];
+    time = {0.9 * time.forward, 0.9 * time.input_gradient, 0.9 * time.weight_gradient};
+  }
+  again.request.memory_limit = design.limits;
+  const auto [makespan, bound] = again.search();
+  less.makespan = makespan;
+  less.lower_bound = bound;
+  return less;
 }
 
 extern const Schedule design_schedule = {

@@ -50,11 +50,23 @@ struct MoreMemory {
   StageId rank = -1;  ///< -1: every rank
   double limit = 0;   ///< in microbatches; of every rank: the first one's
   double makespan = 0;
+  double lower_bound = 0;  ///< of orders on the design's placement
 };
 
 /// For a tenth more on each rank by itself that has less than it could use, and on all of them; at least as much as one
-/// more input gradient takes. The shortest makespan first. `asked` says what stops it, with the ranks tried by then.
+/// more input gradient takes. The shortest makespan first. `effort` says what stops it, with the ranks tried by then.
 [[nodiscard]] std::vector<MoreMemory> with_more_memory(const ScheduleRequest& request, const Design& design,
-                                                       const DesignEffort& asked = {});
+                                                       const DesignEffort& effort = {});
+
+/// The same design where the ranks with the most work do it faster.
+struct LessWork {
+  std::vector<StageId> ranks;  ///< those with the most work; all of them where they have the same
+  double makespan = 0;
+  double lower_bound = 0;  ///< as above
+};
+
+/// For times that are a tenth less on these ranks, an overlapped pair taking as long as before. None if it is stopped.
+[[nodiscard]] std::optional<LessWork> with_less_work(const ScheduleRequest& request, const Design& design,
+                                                     const DesignEffort& effort = {});
 
 }  // namespace lockstep::workloads

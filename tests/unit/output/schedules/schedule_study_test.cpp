@@ -127,14 +127,40 @@ TEST(ScheduleStudyTest, ADesignSaysWhatItIsComparedWithAndWhatItLacks) {
   EXPECT_FALSE(study.design->published.empty());
   EXPECT_GE(study.design->published.front().makespan, design.makespan - 1e-9);
   ASSERT_EQ(study.design->more_memory.size(), 3U);
-  EXPECT_THAT(study.design->with_more_memory, testing::HasSubstr("the makespan would fall to"));
+  ASSERT_EQ(study.design->reasons.what_if.size(), 2U);
+  EXPECT_THAT(study.design->reasons.what_if[0], testing::HasSubstr("more memory on"));
+  EXPECT_THAT(study.design->reasons.what_if[0], testing::HasSubstr("the makespan would fall to"));
+  EXPECT_THAT(study.design->reasons.what_if[1], testing::HasSubstr("all ranks, which have the same work,"));
   const auto text = schedule_text(study);
+  for (const auto& sentence : study.design->reasons.why) EXPECT_THAT(text, testing::HasSubstr(sentence + "\n"));
   EXPECT_THAT(text, testing::HasSubstr("lower bound"));
   EXPECT_THAT(text, testing::HasSubstr("published schedules under the same limits"));
-  const auto json = nlohmann::json::parse(schedule_json(study));
-  EXPECT_NEAR(json.at("lower_bound").get<double>(), design.lower_bound, 1e-9);
-  EXPECT_NEAR(json.at("gap").get<double>(), design.gap(), 1e-12);
-  EXPECT_EQ(json.at("design").at("with_more_memory").size(), 3U);
+  const auto document = nlohmann::json::parse(schedule_json(study));
+  EXPECT_NEAR(document.at("lower_bound").get<double>(), design.lower_bound, 1e-9);
+  EXPECT_NEAR(document.at("gap").get<double>(), design.gap(), 1e-12);
+  EXPECT_EQ(document.at("design").at("with_more_memory").size(), 3U);
+  EXPECT_EQ(document.at("design").at("why"), study.design->reasons.why);
+  EXPECT_EQ(document.at("design").at("what_if"), study.design->reasons.what_if);
+  EXPECT_THAT(document.at("design").at("answer").get<std::string>(),
+              testing::HasSubstr(study.design->published.front().schedule));
+}
+
+// busy + the sum of its waits = makespan, on every rank of every order. Rank r waits for its first forward until r
+// forwards of 1 have passed on the ranks before it.
+TEST(ScheduleStudyTest, WaitsFillTheTimeOfEveryRank) {
+  auto asked = test::request_of("design", 3, 6);
+  asked.times.stages = {{1, 1, 1}, {1, 1, 1}, {2, 2, 2}};
+  const auto design = design_pipeline(asked);
+  for (const auto* order : {&design.order, &design.published.front().order}) {
+    const auto timing = time_order(*order, asked.times);
+    const auto waits = output::waits_of(*order, asked.times);
+    for (std::size_t rank = 0; rank < waits.size(); ++rank) {
+      double sum = timing.busy[rank];
+      for (const double idle : waits[rank].idle) sum += idle;
+      EXPECT_NEAR(sum, timing.makespan, 1e-9) << rank;
+      EXPECT_NEAR(waits[rank].idle[0], static_cast<double>(rank), 1e-9) << "a forward of 1 on each rank before";
+    }
+  }
 }
 
 }  // namespace

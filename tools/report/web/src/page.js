@@ -4,13 +4,15 @@ import { bars } from "./panels/bars.js";
 import { figures } from "./panels/figures.js";
 import { lines } from "./panels/lines.js";
 import { network } from "./panels/network.js";
+import { picture } from "./panels/picture.js";
+import { prose } from "./panels/prose.js";
 import { strips } from "./panels/strips.js";
 import { sweep } from "./panels/sweep.js";
 import { table } from "./panels/table.js";
 import { text } from "./panels/text.js";
 import { timeline } from "./timeline/view.js";
 
-const panels = { bars, figures, lines, network, strips, sweep, table, text, timeline };
+const panels = { bars, figures, lines, network, picture, prose, strips, sweep, table, text, timeline };
 
 const theme_listeners = [];
 /** Calls back now and whenever the colours of the page change. */
