@@ -526,6 +526,26 @@ const cases = {
     });
   },
 
+  async designed_placements_say_why() {
+    const hostile = "<img src=x onerror=alert(1)>.yaml";
+    const host = (number) => `"<b>gpu${number}"`;
+    writeFileSync(join(folder, "network.yaml"), `hosts: [{names: "<b>gpu[1-4]", adapters: 1}]\nswitches: [leaf1, leaf2, spine]\nlinks:\n` +
+      [[1, 1], [2, 1], [3, 2], [4, 2]].map(([number, leaf]) => `  - {from: ${host(number)}, to: leaf${leaf}, rate: 400 Gbps}\n`).join("") +
+      "  - {from: leaf1, to: spine, rate: 50 Gbps}\n  - {from: leaf2, to: spine, rate: 50 Gbps}\n");
+    writeFileSync(join(folder, hostile), "format: 1\nmodel: {type: two-matmul, layers: 4, d_model: 4096, d_ff: 8192}\n" +
+      `cluster: {graph: network.yaml, node: {like: dgx-h100, chips: 1}, placement: {hosts: [${[1, 3, 2, 4].map(host)}]}}\n` +
+      "mesh: {fsdp: [node/2], data: [node]}\nparallel: {fsdp: 2, data: 2}\nbatch: {sequences: 16, sequence_length: 64}\n");
+    made("design", "placement", hostile);
+    const found = JSON.parse(readFileSync(join(folder, "placement.json"), "utf8"));
+    for (const width of [1440, 390]) await looking({ width }, async (page) => {
+      await saysWhy(page, found, ["Where ranks stand", "What a step waits for", "Orders that were tried"]);
+      assert.equal(await page.ask(figure, "best order found"), found.best_step_s);
+      assert.match(await page.ask(() => document.querySelector(".picture svg").textContent), /<b>gpu4: place/);
+      assert.ok(await page.ask(() => document.documentElement.scrollWidth <= innerWidth), "nothing wider than the page");
+      await page.picture(join(folder, `placement${width}.png`));
+    });
+  },
+
   async keys_alone_are_enough() {
     made("run", scenario("small.yaml"));
     await looking({}, async (page) => {

@@ -243,6 +243,27 @@ TEST_F(Placement, HostsInTheOrderOfRanks) {
                std::set<std::string>{hosts[0], hosts[1]} == std::set<std::string>{"gpu3", "gpu4"}));
 }
 
+// Groups of fsdp have a member on each leaf as given, and none of data has; in the best order it is the other way
+// round.
+TEST_F(Placement, SaysWhichBytesLeaveTheSwitches) {
+  const Words words{"design", "placement", "job.yaml", "--out", "made"};
+  const auto text = good(words);
+  EXPECT_EQ(files_in("made"), with_page({"placement.json", "placement.svg", "report.html"}));
+  const auto document = json_file("made/placement.json");
+  for (const auto* key : {"why", "what_if"}) {
+    ASSERT_FALSE(document[key].empty()) << key;
+    for (const auto& sentence : document[key]) EXPECT_THAT(text, HasSubstr(sentence.get<std::string>() + "\n"));
+  }
+  for (const auto& one : document["waits"]) {
+    const bool is_data = one["axis"] == "data";
+    EXPECT_EQ(one["given_between_switches_bytes"] == 0, is_data) << one;
+    EXPECT_EQ(one["best_between_switches_bytes"] == 0, !is_data) << one;
+  }
+  EXPECT_LT(document["with_faster_links_s"], document["best_step_s"]);
+  EXPECT_LT(document["without_limits_s"], document["with_faster_links_s"]);
+  EXPECT_THAT(content("made/placement.svg"), HasSubstr("gpu4: place "));
+}
+
 TEST_F(Placement, WritesAScenarioThatTakesAsLong) {
   const auto document = json({"design", "placement", "job.yaml"});
   (void)good({"design", "placement", "job.yaml", "--write", "best.yaml"});

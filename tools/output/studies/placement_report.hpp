@@ -1,11 +1,21 @@
 #pragma once
 /// The best order found of a machine's units, and the places of experts: text, JSON, and what a scenario takes.
 #include <string>
+#include <vector>
 
 #include "sim/studies/place_ranks/expert_study.hpp"
 #include "sim/studies/place_ranks/place_ranks.hpp"
+#include "tools/output/elements/design_reasons.hpp"
 
 namespace lockstep::output {
+
+/// What a step waits for less, and which bytes leave the links between switches. What if: such links a tenth faster, or
+/// no limits beyond the NICs. Only the answer where PlacedRanks::use is missing.
+[[nodiscard]] DesignReasons placement_reasons(const place_ranks::PlacedRanks& placed);
+/// SVG: the nodes below each switch, with the groups of ranks on them as given and in the best order.
+[[nodiscard]] std::string placement_picture(const scenario::Scenario& scenario, const place_ranks::PlacedRanks& placed);
+/// Of the first so many units: "gpu03" on a graph, else "node 3".
+[[nodiscard]] std::vector<std::string> unit_names(const scenario::Scenario& scenario, std::size_t units);
 
 [[nodiscard]] std::string placement_text(const scenario::Scenario& scenario, const place_ranks::PlacedRanks& placed);
 [[nodiscard]] std::string placement_json(const scenario::Scenario& scenario, const place_ranks::PlacedRanks& placed);
