@@ -352,6 +352,19 @@ TEST_F(Experts, PlacedAndRunAgain) {
                    document["placed_step_s"].get<double>());
 }
 
+// With equal tokens every rank has the mean, so no step is shorter; each of the three is simulated.
+TEST_F(Experts, SayHowMuchPlacesCanGive) {
+  const auto text = good({"design", "experts", "job.yaml", "--out", "made"});
+  EXPECT_EQ(files_in("made"), with_page({"experts.json", "report.html"}));
+  const auto document = json_file("made/experts.json");
+  EXPECT_LE(document["even_step_s"].get<double>(), document["placed_step_s"].get<double>() * (1 + 1e-9));
+  EXPECT_LE(document["placed_step_s"], document["given_step_s"]);
+  for (const auto* key : {"why", "what_if"}) {
+    ASSERT_EQ(document[key].size(), 1U);
+    EXPECT_THAT(text, HasSubstr("\n" + document[key][0].get<std::string>() + "\n"));
+  }
+}
+
 TEST_F(Experts, AreNotWrittenOverTheCountedTokens) {
   EXPECT_THAT(run({"design", "experts", "job.yaml", "--write", "counted.csv"}).errors,
               HasSubstr("counted.csv: is what the command reads"));

@@ -24,6 +24,12 @@ namespace lockstep::output {
 /// The file that `cluster.order` takes: one device number a line.
 [[nodiscard]] std::string device_order(const scenario::Scenario& scenario, const place_ranks::UnitOrder& order);
 
+/// The layer whose fullest rank has most tokens less than before, as a position in ExpertStudy::layers.
+[[nodiscard]] std::size_t layer_that_gains_most(const place_ranks::ExpertStudy& study);
+/// "layer 3", or "all layers" where they are counted together.
+[[nodiscard]] std::string layer_name(const place_ranks::ExpertStudy& study, std::size_t layer);
+/// By how much the fullest rank is emptied. What if: all experts had the same tokens.
+[[nodiscard]] DesignReasons experts_reasons(const place_ranks::ExpertStudy& study);
 [[nodiscard]] std::string experts_text(const scenario::Scenario& scenario, const place_ranks::ExpertStudy& study);
 [[nodiscard]] std::string experts_json(const scenario::Scenario& scenario, const place_ranks::ExpertStudy& study);
 /// Counted tokens by place, as `routing.loads` takes them.
