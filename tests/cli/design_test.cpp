@@ -243,6 +243,18 @@ TEST_F(Placement, HostsInTheOrderOfRanks) {
                std::set<std::string>{hosts[0], hosts[1]} == std::set<std::string>{"gpu3", "gpu4"}));
 }
 
+// One axis over all nodes of one switch: whatever the order, each group has all nodes, and nothing is said to be
+// better.
+TEST_F(Placement, OrdersThatAreAlikeHaveNoReasons) {
+  const auto document = json({"design", "placement", small, "--set",
+                              "cluster={node: dgx-h100, nodes: 4, fabric: {kind: crossbar}, order: {scattered: 3}}",
+                              "--set", "mesh={}", "--set", "parallel={data: 32}", "--moves", "4"});
+  EXPECT_NEAR(document["best_step_s"].get<double>() / document["given_step_s"].get<double>(), 1, 1e-6);
+  EXPECT_TRUE(document["why"].empty()) << document["why"];
+  EXPECT_THAT(document["answer"].get<std::string>(),
+              StartsWith("No order was found in which a step is noticeably shorter"));
+}
+
 // Groups of fsdp have a member on each leaf as given, and none of data has; in the best order it is the other way
 // round.
 TEST_F(Placement, SaysWhichBytesLeaveTheSwitches) {

@@ -15,10 +15,12 @@ constexpr double alike = 5e-4;  ///< less than what a percentage shows
 
 std::string bytes_text(double bytes) { return format(Bytes(static_cast<std::int64_t>(bytes))); }
 
+bool is_shorter(const PlacedRanks& placed) { return placed.best.step < placed.given * (1 - alike); }
+
 std::string answer(const PlacedRanks& placed) {
   std::string text =
-      placed.is_given
-          ? "No order was found in which a step is shorter than as the ranks stand, " + format(placed.given)
+      !is_shorter(placed)
+          ? "No order was found in which a step is noticeably shorter than as the ranks stand, " + format(placed.given)
           : "The best order found, " + placed.best.name + ", takes " + format(placed.best.step) + " a step, " +
                 percent(1 - placed.best.step / placed.given) + " less than as the ranks stand, " + format(placed.given);
   return text + "; no order takes less than " + format(placed.bound.time) + " (" + placed.bound.why + ").";
@@ -31,7 +33,7 @@ OrderUse::Axis axis_of(const OrderUse& use, const std::string& name) {
 
 /// The axes whose collectives the order shortens most, and what they do to the links between switches.
 std::vector<std::string> why(const PlacedRanks& placed, const PlacementUse& use) {
-  if (placed.is_given) return {};
+  if (!is_shorter(placed)) return {};
   std::vector<std::string> text;
   struct Saved {
     std::string what;
