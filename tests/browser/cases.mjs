@@ -63,14 +63,14 @@ const scenario = (file) => join(scenarios, file);
 const paragraphs = (title) => [...[...document.querySelectorAll("section")].find((node) => node.querySelector("h2")?.textContent === title).querySelectorAll("p")].map((node) => node.textContent);
 
 /** The page of a design has the sentences of its JSON, and pictures that were drawn well-formed. */
-async function saysWhy(page, { answer, why, what_if }, titles) {
+async function saysWhy(page, { answer, why, what_if }, titles, pictures = 1) {
   assert.equal(await page.ask(() => document.querySelector(".verdict").textContent), answer);
   assert.deepEqual(await page.ask(paragraphs, "Why"), [why.join(" ")]);
   assert.deepEqual(await page.ask(paragraphs, "What if"), what_if);
   const found = await page.ask(headings);
   for (const title of [...titles, "To get this again"]) assert.ok(found.includes(title), title);
   const drawings = await page.ask(() => [...document.querySelectorAll(".picture svg")].map((node) => node.namespaceURI));
-  assert.ok(drawings.length > 0);
+  assert.ok(drawings.length >= pictures);
   for (const space of drawings) assert.equal(space, "http://www.w3.org/2000/svg");
   assert.equal(await page.ask(() => document.querySelectorAll("#page parsererror, #page script, #page img").length), 0);
 }
@@ -523,6 +523,39 @@ const cases = {
       assert.equal(await page.ask(figure, "time"), found.rows[0].time_s);
       assert.equal(await page.ask(() => document.querySelector("h1").textContent), `Designed all_reduce on ${hostile}`);
       await page.picture(join(folder, "collective.png"));
+    });
+  },
+
+  async designed_placements_say_why() {
+    const hostile = "<img src=x onerror=alert(1)>.yaml";
+    const host = (number) => `"<b>gpu${number}"`;
+    writeFileSync(join(folder, "network.yaml"), `hosts: [{names: "<b>gpu[1-4]", adapters: 1}]\nswitches: [leaf1, leaf2, spine]\nlinks:\n` +
+      [[1, 1], [2, 1], [3, 2], [4, 2]].map(([number, leaf]) => `  - {from: ${host(number)}, to: leaf${leaf}, rate: 400 Gbps}\n`).join("") +
+      "  - {from: leaf1, to: spine, rate: 50 Gbps}\n  - {from: leaf2, to: spine, rate: 50 Gbps}\n");
+    writeFileSync(join(folder, hostile), "format: 1\nmodel: {type: two-matmul, layers: 4, d_model: 4096, d_ff: 8192}\n" +
+      `cluster: {graph: network.yaml, node: {like: dgx-h100, chips: 1}, placement: {hosts: [${[1, 3, 2, 4].map(host)}]}}\n` +
+      "mesh: {fsdp: [node/2], data: [node]}\nparallel: {fsdp: 2, data: 2}\nbatch: {sequences: 16, sequence_length: 64}\n");
+    made("design", "placement", hostile);
+    const found = JSON.parse(readFileSync(join(folder, "placement.json"), "utf8"));
+    for (const width of [1440, 390]) await looking({ width }, async (page) => {
+      await saysWhy(page, found, ["Where ranks stand", "What a step waits for", "Orders that were tried"]);
+      assert.equal(await page.ask(figure, "best order found"), found.best_step_s);
+      assert.match(await page.ask(() => document.querySelector(".picture svg").textContent), /<b>gpu4: place/);
+      assert.ok(await page.ask(() => document.documentElement.scrollWidth <= innerWidth), "nothing wider than the page");
+      await page.picture(join(folder, `placement${width}.png`));
+    });
+  },
+
+  async placed_experts_say_why() {
+    writeFileSync(join(folder, "counted.csv"), "expert,tokens\n0,900\n1,800\n2,100\n3,100\n4,100\n5,100\n6,100\n7,100\n");
+    writeFileSync(join(folder, "job.yaml"), "format: 1\nmodel: {layers: 2, d_model: 512, heads: 8, vocabulary: 0, moe: {experts: 8, experts_per_token: 2, d_ff: 1024}}\n" +
+      "cluster: {node: dgx-h100, nodes: 1}\nparallel: {expert: 4, data: 2}\nrouting: {loads: counted.csv}\nbatch: {sequences: 8, sequence_length: 512}\n");
+    made("design", "experts", "job.yaml");
+    const found = JSON.parse(readFileSync(join(folder, "experts.json"), "utf8"));
+    await looking({}, async (page) => {
+      await saysWhy(page, found, ["Tokens of each rank, all layers", "The fullest rank of each layer"], 0);
+      assert.equal(await page.ask(figure, "step with these places"), found.placed_step_s);
+      await page.picture(join(folder, "experts.png"));
     });
   },
 

@@ -243,6 +243,39 @@ TEST_F(Placement, HostsInTheOrderOfRanks) {
                std::set<std::string>{hosts[0], hosts[1]} == std::set<std::string>{"gpu3", "gpu4"}));
 }
 
+// One axis over all nodes of one switch: whatever the order, each group has all nodes, and nothing is said to be
+// better.
+TEST_F(Placement, OrdersThatAreAlikeHaveNoReasons) {
+  const auto document = json({"design", "placement", small, "--set",
+                              "cluster={node: dgx-h100, nodes: 4, fabric: {kind: crossbar}, order: {scattered: 3}}",
+                              "--set", "mesh={}", "--set", "parallel={data: 32}", "--moves", "4"});
+  EXPECT_NEAR(document["best_step_s"].get<double>() / document["given_step_s"].get<double>(), 1, 1e-6);
+  EXPECT_TRUE(document["why"].empty()) << document["why"];
+  EXPECT_THAT(document["answer"].get<std::string>(),
+              StartsWith("No order was found in which a step is noticeably shorter"));
+}
+
+// Groups of fsdp have a member on each leaf as given, and none of data has; in the best order it is the other way
+// round.
+TEST_F(Placement, SaysWhichBytesLeaveTheSwitches) {
+  const Words words{"design", "placement", "job.yaml", "--out", "made"};
+  const auto text = good(words);
+  EXPECT_EQ(files_in("made"), with_page({"placement.json", "placement.svg", "report.html"}));
+  const auto document = json_file("made/placement.json");
+  for (const auto* key : {"why", "what_if"}) {
+    ASSERT_FALSE(document[key].empty()) << key;
+    for (const auto& sentence : document[key]) EXPECT_THAT(text, HasSubstr(sentence.get<std::string>() + "\n"));
+  }
+  for (const auto& one : document["waits"]) {
+    const bool is_data = one["axis"] == "data";
+    EXPECT_EQ(one["given_between_switches_bytes"] == 0, is_data) << one;
+    EXPECT_EQ(one["best_between_switches_bytes"] == 0, !is_data) << one;
+  }
+  EXPECT_LT(document["with_faster_links_s"], document["best_step_s"]);
+  EXPECT_LT(document["without_limits_s"], document["with_faster_links_s"]);
+  EXPECT_THAT(content("made/placement.svg"), HasSubstr("gpu4: place "));
+}
+
 TEST_F(Placement, WritesAScenarioThatTakesAsLong) {
   const auto document = json({"design", "placement", "job.yaml"});
   (void)good({"design", "placement", "job.yaml", "--write", "best.yaml"});
@@ -329,6 +362,19 @@ TEST_F(Experts, PlacedAndRunAgain) {
   EXPECT_LT(document["placed_step_s"], document["given_step_s"]);
   EXPECT_DOUBLE_EQ(json({"run", "job.yaml", "--set", "routing.loads=placed.csv"})["step_time_s"].get<double>(),
                    document["placed_step_s"].get<double>());
+}
+
+// With equal tokens every rank has the mean, so no step is shorter; each of the three is simulated.
+TEST_F(Experts, SayHowMuchPlacesCanGive) {
+  const auto text = good({"design", "experts", "job.yaml", "--out", "made"});
+  EXPECT_EQ(files_in("made"), with_page({"experts.json", "report.html"}));
+  const auto document = json_file("made/experts.json");
+  EXPECT_LE(document["even_step_s"].get<double>(), document["placed_step_s"].get<double>() * (1 + 1e-9));
+  EXPECT_LE(document["placed_step_s"], document["given_step_s"]);
+  for (const auto* key : {"why", "what_if"}) {
+    ASSERT_EQ(document[key].size(), 1U);
+    EXPECT_THAT(text, HasSubstr("\n" + document[key][0].get<std::string>() + "\n"));
+  }
 }
 
 TEST_F(Experts, AreNotWrittenOverTheCountedTokens) {

@@ -11,9 +11,11 @@
 #include <numeric>
 #include <random>
 
+#include "sim/metrics/link_loads.hpp"
 #include "sim/studies/place_ranks/expert_places.hpp"
 #include "sim/studies/place_ranks/place_ranks.hpp"
 #include "tests/unit/scratch_folder.hpp"
+#include "topologies/cluster/link_level.hpp"
 
 namespace lockstep {
 namespace {
@@ -137,6 +139,52 @@ TEST_P(PlaceRanks, TheBoundHoldsForAnyOrder) {
     auto other = scenario;
     other.cluster = place_ranks::with_order(other.cluster, shuffled(numbered(32), seed));
     EXPECT_GE(simulate(other, options, silent()).metrics.step_time, bound.time) << "seed " << seed;
+  }
+}
+
+// Bytes of a step on links between switches, counted from the flows of its collectives, are those that a run of it
+// recorded: sum over axes = sum over links of (bytes x links alike).
+TEST_P(PlaceRanks, BytesBetweenSwitchesAreThoseOfARun) {
+  for (const auto& hosts : {numbered(32), shuffled(numbered(32), 5)}) {
+    const auto scenario = on_all(hosts);
+    SimulateOptions options;
+    options.engine = engine::EngineKind::max_min;
+    options.record_phases = true;
+    const auto run = simulate(scenario, options, silent());
+    double recorded = 0, busiest = 0;
+    for (const auto& load : metrics::link_loads(run.program, run.run.phases, run.link_members,
+                                                {Seconds(0), run.metrics.step_time}, run.run.timeline.repetition())) {
+      if (topologies::link_level(*run.preparation.machine.cluster, load.link) != "fabric") continue;
+      recorded += load.bytes * load.alike;
+      busiest = std::max(busiest, load.bytes / load.bandwidth.value());
+    }
+    const auto use = place_ranks::bytes_between_switches(scenario);
+    double counted = 0;
+    for (const auto& [name, axis] : use.axes) counted += axis.between_switches;
+    EXPECT_NEAR(counted / recorded, 1, 1e-9);
+    EXPECT_NEAR(use.busiest.value() / busiest, 1, 1e-9);
+  }
+}
+
+// Links that are faster and a network without limits make no step longer, but for the order of events, which is worth
+// less than a percent here; what each order waits for and computes makes up its step.
+TEST_P(PlaceRanks, WhatAnOrderDoesAndWhatOtherNetworksMakeOfIt) {
+  const auto scenario = on_all(shuffled(numbered(32), 3));
+  PlaceOptions options;
+  options.moves = 0;
+  options.explained = true;
+  options.engine = engine::EngineKind::max_min;
+  const auto placed = place_ranks::place_ranks(scenario, options, silent());
+  ASSERT_TRUE(placed.use);
+  ASSERT_TRUE(placed.given_order);
+  EXPECT_EQ(place_ranks::with_order(scenario.cluster, *placed.given_order).order.devices.size(), 64U);
+  EXPECT_LE(*placed.use->faster_links, placed.best.step * 1.01);
+  EXPECT_LE(placed.use->without_limits, placed.best.step * 1.01);
+  EXPECT_GE(placed.use->without_limits, placed.bound.time);
+  for (const auto& [use, step] : {std::pair(placed.use->given, placed.given), {placed.use->best, placed.best.step}}) {
+    auto sum = use.compute + use.idle;
+    for (const auto& [name, axis] : use.axes) sum += axis.exposed;
+    EXPECT_NEAR(sum / step, 1, 1e-9);
   }
 }
 

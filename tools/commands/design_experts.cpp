@@ -10,18 +10,22 @@
 #include "tools/commands/refuse.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
+#include "tools/output/files/new_file.hpp"
 #include "tools/output/studies/placement_report.hpp"
+#include "tools/report/experts_page.hpp"
 
 namespace lockstep::commands {
 namespace {
 
 struct ExpertArguments : ScenarioArguments {
-  std::string write, json, engine = "automatic";
+  std::string write, json, out, engine = "automatic";
 };
 
-void run_experts(const ExpertArguments& arguments, spdlog::logger& log) {
+/// `typed`: the whole command line.
+void run_experts(const ExpertArguments& arguments, const std::string& typed, spdlog::logger& log) {
   if (arguments.json != "-") output::check_file_place(arguments.json);
   output::check_file_place(arguments.write);
+  output::check_folder_place(arguments.out);
   GivenScenario given(arguments);
   const auto plan_line = split_by_fastest_plan(given, log);
   const auto scenario = given.load();
@@ -35,9 +39,17 @@ void run_experts(const ExpertArguments& arguments, spdlog::logger& log) {
   const auto json = output::experts_json(scenario, study);
   output::Answer answer;
   answer.write(arguments.write, output::experts_csv(study));
+  std::string left_out;
+  if (!arguments.out.empty()) {
+    const std::filesystem::path folder = arguments.out;
+    output::NewFiles files(folder);
+    files.write(folder / "experts.json", json);
+    left_out = report::write_report(files, folder, report::experts_page(scenario, study, {typed, given.text()}));
+    answer.finish(files, folder);
+  }
   answer.write(arguments.json, json);
   if (arguments.json == "-") return output::print(json);
-  answer.print(plan_line + output::experts_text(scenario, study));
+  answer.print(plan_line + output::experts_text(scenario, study) + left_out);
 }
 
 }  // namespace
@@ -51,9 +63,10 @@ void add_design_experts(Command& design, spdlog::logger& log) {
   add_engine_option(command, a.engine);
   command.option("--write", a.write,
                  "write the tokens in the new order of experts as a CSV that `routing.loads` takes");
+  command.option("--out", a.out, "folder for report.html and experts.json");
   command.option("--json", a.json, "write the result as JSON to a file, or to stdout with -");
   command.footer("Example:\n  lockstep design experts job.yaml --set routing.loads=counted.csv --write placed.csv");
-  command.callback([arguments, &log] { run_experts(*arguments, log); });
+  command.callback([arguments, typed = command.typed(), &log] { run_experts(*arguments, *typed, log); });
 }
 
 }  // namespace lockstep::commands

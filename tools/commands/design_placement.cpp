@@ -17,12 +17,13 @@
 #include "tools/output/files/file.hpp"
 #include "tools/output/files/new_file.hpp"
 #include "tools/output/studies/placement_report.hpp"
+#include "tools/report/placement_page.hpp"
 
 namespace lockstep::commands {
 namespace {
 
 struct PlacementArguments : ScenarioArguments {
-  std::string write, json, engine = "automatic";
+  std::string write, json, out, engine = "automatic";
   std::int32_t moves = 100;
   std::uint64_t seed = 1;
   std::optional<double> limit;
@@ -71,9 +72,11 @@ std::string as_scenario(const GivenScenario& given, const scenario::Scenario& sc
          " as `lockstep design placement` orders it.\n" + lines_of(root);
 }
 
-void run_placement(const PlacementArguments& arguments, spdlog::logger& log) {
+/// `typed`: the whole command line.
+void run_placement(const PlacementArguments& arguments, const std::string& typed, spdlog::logger& log) {
   if (arguments.json != "-") output::check_file_place(arguments.json);
   output::check_file_place(arguments.write);
+  output::check_folder_place(arguments.out);
   GivenScenario given(arguments);
   refuse_own_files(given, arguments.write);
   const auto plan_line = split_by_fastest_plan(given, log);
@@ -83,6 +86,7 @@ void run_placement(const PlacementArguments& arguments, spdlog::logger& log) {
   options.moves = arguments.moves;
   options.seed = arguments.seed;
   options.jobs = arguments.jobs;
+  options.explained = true;
   options.engine = engine::engine_named(arguments.engine);
   if (arguments.limit) options.limit_s = *arguments.limit;
   options.progress = progress_line();
@@ -96,9 +100,18 @@ void run_placement(const PlacementArguments& arguments, spdlog::logger& log) {
     if (has_order_file(given, scenario, placed.best.order))
       answer.write(order_file(arguments.write), output::device_order(scenario, placed.best.order));
   }
+  std::string left_out;
+  if (!arguments.out.empty()) {
+    const std::filesystem::path folder = arguments.out;
+    output::NewFiles files(folder);
+    files.write(folder / "placement.json", json);
+    files.write(folder / "placement.svg", output::placement_picture(scenario, placed));
+    left_out = report::write_report(files, folder, report::placement_page(scenario, placed, {typed, given.text()}));
+    answer.finish(files, folder);
+  }
   answer.write(arguments.json, json);
   if (arguments.json == "-") return output::print(json);
-  answer.print(plan_line + output::placement_text(scenario, placed));
+  answer.print(plan_line + output::placement_text(scenario, placed) + left_out);
 }
 
 }  // namespace
@@ -117,12 +130,13 @@ void add_design_placement(Command& design, spdlog::logger& log) {
       .between(0.001, 1e7);
   add_engine_option(command, a.engine);
   command.option("--write", a.write, "write the scenario with the best order as a file that `lockstep run` takes");
+  command.option("--out", a.out, "folder for report.html, placement.json and the picture placement.svg");
   command.option("--json", a.json, "write the result as JSON to a file, or to stdout with -");
   command.footer(
       "Ctrl-C ends the search as --limit does; a second one ends the program.\n"
       "Example:\n  lockstep design placement scenarios/llama3-70b-h100-oversubscribed.yaml --set "
       "'cluster.order={scattered: 1}'");
-  command.callback([arguments, &log] { run_placement(*arguments, log); });
+  command.callback([arguments, typed = command.typed(), &log] { run_placement(*arguments, *typed, log); });
 }
 
 }  // namespace lockstep::commands

@@ -1,6 +1,6 @@
 // The pictures of docs/images, each with the command whose page it shows: node take_pictures.mjs CHROMIUM LOCKSTEP ROOT FOLDER
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Browser } from "../../tests/browser/browser.mjs";
@@ -66,6 +66,15 @@ copyFileSync(join(out, "sites/compare.svg"), join(folder, "two_sites.svg"));
 const pipeline = ["--stages", "4", "--microbatches", "12", "--times", "1,1.2,0.8/1,1.2,0.8/1,1.2,0.8/1.5,1.8,1.2", "--latency", "0.1", "--memory-limit", "3"];
 execFileSync(lockstep, ["schedule", "design", ...pipeline, "--svg", join(folder, "design_schedule.svg")], { stdio: "ignore" });
 execFileSync(lockstep, ["schedule", "zb-auto", ...pipeline, "--svg", join(folder, "design_schedule_published.svg")], { stdio: "ignore" });
+
+// What links need under a designed collective, and where ranks stand, as docs/howto has them.
+execFileSync(lockstep, ["collective", "all_reduce", "--cluster", "tpu-v5e:4x4", "--group", "x+y", "--bytes", "1GiB", "--algorithm", "designed", "--out", join(out, "links")], { stdio: "ignore" });
+copyFileSync(join(out, "links/links.svg"), join(folder, "design_links.svg"));
+const placement = join(out, "placement");
+mkdirSync(placement);
+for (const [, file, text] of readFileSync(join(root, "docs/howto/place_ranks.md"), "utf8").matchAll(/```yaml\n# (\S+)\n([^]*?)```/g)) writeFileSync(join(placement, file), text);
+execFileSync(lockstep, ["design", "placement", "job.yaml", "--moves", "20", "--out", "found"], { cwd: placement, stdio: "ignore" });
+copyFileSync(join(placement, "found/placement.svg"), join(folder, "design_placement.svg"));
 
 // The power of one step on three networks.
 const fabrics = "infiniband-ndr-fat-tree,{like: infiniband-ndr-fat-tree, oversubscription: 4},{like: infiniband-ndr-rail, rails: separate}";

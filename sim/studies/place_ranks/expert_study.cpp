@@ -1,5 +1,7 @@
 #include "sim/studies/place_ranks/expert_study.hpp"
 
+#include <numeric>
+
 #include "sim/core/quantity_text.hpp"
 #include "sim/studies/isolated.hpp"
 
@@ -47,6 +49,10 @@ ExpertStudy study_experts(const scenario::Scenario& scenario, engine::EngineKind
   auto other = scenario;
   other.routing.loads = study.loads;
   study.placed = step_of(other, engine, log);
+  for (auto& tokens : other.routing.loads)
+    tokens.assign(tokens.size(),
+                  std::accumulate(tokens.begin(), tokens.end(), 0.0) / static_cast<double>(tokens.size()));
+  study.even = step_of(other, engine, log);
   return study;
 }
 

@@ -9,6 +9,7 @@ struct ExpertStudy {
   std::int64_t ranks = 1;                  ///< that share out the experts of a layer
   std::vector<PlacedExperts> layers;       ///< as the counted tokens: of each layer with experts, or one for all
   Seconds given{0}, placed{0};             ///< the step
+  Seconds even{0};                         ///< the step if all experts of a layer had the same tokens
   std::vector<std::vector<double>> loads;  ///< the counted tokens in the new order of experts
 };
 

@@ -31,6 +31,7 @@ class Search {
     scenario_ = with_places(scenario, prepared);
     blocks_ = blocks_of(*prepared.machine.cluster);
     spans_ = spans_of(*prepared.machine.cluster, *prepared.machine.mesh);
+    placed_.given_order = order_of(*prepared.machine.cluster);
     first_ = first_orders(*prepared.machine.cluster, spans_);
   }
 
@@ -49,6 +50,12 @@ class Search {
     }
     try_first();
     for (int tried = 0; tried < options_.moves && !is_proven() && !out_of_time();) tried += try_moves(tried);
+    const bool is_interrupted = options_.interrupted && options_.interrupted();
+    if (options_.explained && !is_interrupted)
+      placed_.use = placement_use(scenario_, placed_.is_given ? scenario_ : ordered(placed_.best.order),
+                                  options_.engine, options_.jobs, log_);
+    placed_.blocks = std::move(blocks_);
+    placed_.spans = std::move(spans_);
     return std::move(placed_);
   }
 

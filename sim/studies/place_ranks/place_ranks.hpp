@@ -11,6 +11,7 @@
 
 #include "sim/simulate.hpp"
 #include "sim/studies/place_ranks/placement_bound.hpp"
+#include "sim/studies/place_ranks/placement_use.hpp"
 #include "sim/studies/place_ranks/unit_orders.hpp"
 
 namespace lockstep::place_ranks {
@@ -22,11 +23,15 @@ struct TriedOrder {
 };
 
 struct PlacedRanks {
-  Seconds given{0};               ///< the step as the scenario places its ranks
-  std::vector<TriedOrder> first;  ///< the orders that the search began with
-  TriedOrder best;                ///< the scenario's own where none is faster
-  bool is_given = false;          ///< it is
+  Seconds given{0};                      ///< the step as the scenario places its ranks
+  std::vector<TriedOrder> first;         ///< the orders that the search began with
+  TriedOrder best;                       ///< the scenario's own where none is faster
+  bool is_given = false;                 ///< it is
+  std::optional<UnitOrder> given_order;  ///< none if the scenario puts neighbouring chips of a unit apart
+  Blocks blocks;                         ///< of the network
+  std::vector<int> spans;                ///< as spans_of
   PlacementBound bound;
+  std::optional<PlacementUse> use;  ///< where it was asked for, unless the search was interrupted
   std::int64_t simulated = 0;
   bool stopped = false;
   bool no_new_order = false;             ///< it ended since moves from the best made no order that was not tried
@@ -40,6 +45,7 @@ struct PlaceOptions {
   int jobs = 1;
   engine::EngineKind engine = engine::EngineKind::automatic;
   double limit_s = std::numeric_limits<double>::infinity();
+  bool explained = false;                                                 ///< with PlacedRanks::use
   std::function<void(std::string_view stage, double fraction)> progress;  ///< may be empty
   std::function<bool()> interrupted;                                      ///< may be empty
 };

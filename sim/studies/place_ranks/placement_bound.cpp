@@ -29,25 +29,6 @@ BytesPerSecond fastest_adapter(const topologies::GivenNetwork& given) {
   return fastest;
 }
 
-/// The same nodes on one switch without limits and without latencies.
-scenario::Scenario on_a_crossbar(scenario::Scenario scenario) {
-  auto& cluster = scenario.cluster;
-  if (const auto* given = std::get_if<topologies::GivenNetwork>(&cluster.fabric.kind)) {
-    auto& node = std::get<topologies::NodeSpec>(cluster.unit);
-    node.nic = std::max(node.nic, fastest_adapter(*given));
-    for (auto& group : cluster.groups) group.node.nic = std::max(group.node.nic, node.nic);
-  }
-  cluster.fabric.kind = topologies::Crossbar{};
-  cluster.fabric.routing = topologies::FabricRouting::spray;
-  cluster.fabric.nic_latency = cluster.fabric.switch_latency = Seconds(0);
-  cluster.fabric.incast = cluster.fabric.step_growth = 0;
-  cluster.fabric.oversubscription.clear();
-  cluster.order = {};
-  cluster.background.clear();
-  scenario.perturbations.clear();
-  return scenario;
-}
-
 int size_between(const Cluster& cluster, const std::vector<topologies::Factor>& factors) {
   int size = 1;
   for (const auto& factor : factors) {
@@ -214,6 +195,24 @@ PlacementBound bound_of_cuts(const preparation::PreparedStep& prepared) {
 }
 
 }  // namespace
+
+scenario::Scenario on_a_crossbar(scenario::Scenario scenario) {
+  auto& cluster = scenario.cluster;
+  if (const auto* given = std::get_if<topologies::GivenNetwork>(&cluster.fabric.kind)) {
+    auto& node = std::get<topologies::NodeSpec>(cluster.unit);
+    node.nic = std::max(node.nic, fastest_adapter(*given));
+    for (auto& group : cluster.groups) group.node.nic = std::max(group.node.nic, node.nic);
+  }
+  cluster.fabric.kind = topologies::Crossbar{};
+  cluster.fabric.routing = topologies::FabricRouting::spray;
+  cluster.fabric.nic_latency = cluster.fabric.switch_latency = Seconds(0);
+  cluster.fabric.incast = cluster.fabric.step_growth = 0;
+  cluster.fabric.oversubscription.clear();
+  cluster.order = {};
+  cluster.background.clear();
+  scenario.perturbations.clear();
+  return scenario;
+}
 
 PlacementBound placement_bound(const scenario::Scenario& scenario) {
   PlacementBound bound{bound_of_nodes(scenario), "nodes and their NICs alone"};

@@ -17,4 +17,7 @@ struct PlacementBound {
 /// ConfigError as preparation does.
 [[nodiscard]] PlacementBound placement_bound(const scenario::Scenario& scenario);
 
+/// The same nodes on one switch without limits and without latencies, in the order of their numbers.
+[[nodiscard]] scenario::Scenario on_a_crossbar(scenario::Scenario scenario);
+
 }  // namespace lockstep::place_ranks

@@ -126,6 +126,16 @@ std::optional<UnitOrder> order_of(const ClusterSpec& spec) {
   return order;
 }
 
+std::optional<UnitOrder> order_of(const topologies::Cluster& cluster) {
+  UnitOrder order;
+  for (DeviceId position = 0; position < cluster.devices(); ++position) {
+    const auto device = cluster.device_at_position(position);
+    if (position % cluster.unit_size() == 0) order.push_back(cluster.unit_of(device));
+    if (cluster.unit_of(device) != order.back()) return {};
+  }
+  return order;
+}
+
 ClusterSpec with_order(ClusterSpec spec, const UnitOrder& order) {
   const int chips = chips_of_unit(spec);
   spec.order = {};

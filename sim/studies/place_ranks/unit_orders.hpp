@@ -15,6 +15,8 @@ using UnitOrder = std::vector<int>;
 
 /// The order that a specification has; none if it puts neighbouring chips of a unit apart.
 [[nodiscard]] std::optional<UnitOrder> order_of(const topologies::ClusterSpec& spec);
+/// The order that a cluster has, however it was said; none likewise.
+[[nodiscard]] std::optional<UnitOrder> order_of(const topologies::Cluster& cluster);
 /// The specification with this order.
 [[nodiscard]] topologies::ClusterSpec with_order(topologies::ClusterSpec spec, const UnitOrder& order);
 

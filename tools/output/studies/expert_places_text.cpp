@@ -11,6 +11,37 @@ namespace lockstep::output {
 
 using Json = nlohmann::ordered_json;
 
+std::size_t layer_that_gains_most(const place_ranks::ExpertStudy& study) {
+  std::size_t most = 0;
+  for (std::size_t i = 1; i < study.layers.size(); ++i) {
+    const auto gain = [&](std::size_t layer) { return study.layers[layer].given - study.layers[layer].placed; };
+    if (gain(i) > gain(most)) most = i;
+  }
+  return most;
+}
+
+std::string layer_name(const place_ranks::ExpertStudy& study, std::size_t layer) {
+  return study.layers.size() == 1 ? "all layers" : "layer " + std::to_string(layer);
+}
+
+DesignReasons experts_reasons(const place_ranks::ExpertStudy& study) {
+  const bool is_shorter = study.placed < study.given;
+  const auto most = layer_that_gains_most(study);
+  const auto& layer = study.layers[most];
+  DesignReasons reasons;
+  reasons.answer = "With these places of experts a step takes " + format(study.placed) + ", " +
+                   (is_shorter ? percent(1 - study.placed / study.given) + " less than" : "no less than") +
+                   " in the order of their numbers, " + format(study.given) + ".";
+  reasons.why = {"All ranks wait for the fullest one: in " + layer_name(study, most) + " it has " +
+                 fixed(layer.placed, 3) + " times the mean of the tokens instead of " + fixed(layer.given, 3) +
+                 "; no places give it less than " + fixed(layer.bound, 3) + "."};
+  reasons.what_if = {"If all experts of a layer had the same tokens, a step would take " + format(study.even) +
+                     (study.even < study.placed * (1 - 5e-4) ? ", " + percent(1 - study.even / study.placed) +
+                                                                   " less: that is what places cannot even out."
+                                                             : " too.")};
+  return reasons;
+}
+
 std::string experts_text(const scenario::Scenario& scenario, const place_ranks::ExpertStudy& study) {
   constexpr std::size_t shown = 8;
   std::string text =
@@ -32,12 +63,11 @@ std::string experts_text(const scenario::Scenario& scenario, const place_ranks::
   Table table({"tokens of the fullest rank over the mean", "given", "placed", "least possible"});
   for (std::size_t i = 0; i < std::min(shown, layers.size()); ++i) {
     const auto& layer = study.layers[layers[i]];
-    table.add({study.layers.size() == 1 ? "all layers" : "layer " + std::to_string(layers[i]), fixed(layer.given, 3),
-               fixed(layer.placed, 3), fixed(layer.bound, 3)});
+    table.add({layer_name(study, layers[i]), fixed(layer.given, 3), fixed(layer.placed, 3), fixed(layer.bound, 3)});
   }
   text += table.to_string();
   if (layers.size() > shown) text += "and " + std::to_string(layers.size() - shown) + " layers that gain less\n";
-  return text;
+  return text + "\n" + lines_of(experts_reasons(study));
 }
 
 std::string experts_json(const scenario::Scenario& scenario, const place_ranks::ExpertStudy& study) {
@@ -47,10 +77,15 @@ std::string experts_json(const scenario::Scenario& scenario, const place_ranks::
                       {"placed_ratio", layer.placed},
                       {"bound_ratio", layer.bound},
                       {"experts", layer.order}});
+  const auto reasons = experts_reasons(study);
   return json_document(Json{{"scenario", scenario.name},
                             {"ranks", study.ranks},
                             {"given_step_s", study.given.value()},
                             {"placed_step_s", study.placed.value()},
+                            {"even_step_s", study.even.value()},
+                            {"answer", reasons.answer},
+                            {"why", reasons.why},
+                            {"what_if", reasons.what_if},
                             {"layers", layers}});
 }
 

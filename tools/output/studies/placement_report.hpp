@@ -1,11 +1,21 @@
 #pragma once
 /// The best order found of a machine's units, and the places of experts: text, JSON, and what a scenario takes.
 #include <string>
+#include <vector>
 
 #include "sim/studies/place_ranks/expert_study.hpp"
 #include "sim/studies/place_ranks/place_ranks.hpp"
+#include "tools/output/elements/design_reasons.hpp"
 
 namespace lockstep::output {
+
+/// What a step waits for less, and which bytes leave the links between switches. What if: such links a tenth faster, or
+/// no limits beyond the NICs. Only the answer where PlacedRanks::use is missing.
+[[nodiscard]] DesignReasons placement_reasons(const place_ranks::PlacedRanks& placed);
+/// SVG: the nodes below each switch, with the groups of ranks on them as given and in the best order.
+[[nodiscard]] std::string placement_picture(const scenario::Scenario& scenario, const place_ranks::PlacedRanks& placed);
+/// Of the first so many units: "gpu03" on a graph, else "node 3".
+[[nodiscard]] std::vector<std::string> unit_names(const scenario::Scenario& scenario, std::size_t units);
 
 [[nodiscard]] std::string placement_text(const scenario::Scenario& scenario, const place_ranks::PlacedRanks& placed);
 [[nodiscard]] std::string placement_json(const scenario::Scenario& scenario, const place_ranks::PlacedRanks& placed);
@@ -14,6 +24,12 @@ namespace lockstep::output {
 /// The file that `cluster.order` takes: one device number a line.
 [[nodiscard]] std::string device_order(const scenario::Scenario& scenario, const place_ranks::UnitOrder& order);
 
+/// The layer whose fullest rank has most tokens less than before, as a position in ExpertStudy::layers.
+[[nodiscard]] std::size_t layer_that_gains_most(const place_ranks::ExpertStudy& study);
+/// "layer 3", or "all layers" where they are counted together.
+[[nodiscard]] std::string layer_name(const place_ranks::ExpertStudy& study, std::size_t layer);
+/// By how much the fullest rank is emptied. What if: all experts had the same tokens.
+[[nodiscard]] DesignReasons experts_reasons(const place_ranks::ExpertStudy& study);
 [[nodiscard]] std::string experts_text(const scenario::Scenario& scenario, const place_ranks::ExpertStudy& study);
 [[nodiscard]] std::string experts_json(const scenario::Scenario& scenario, const place_ranks::ExpertStudy& study);
 /// Counted tokens by place, as `routing.loads` takes them.

@@ -37,7 +37,39 @@ std::string units_text(const UnitOrder& order) {
   return text + (order.size() > most ? ", ..." : "");
 }
 
+Json parts_json(const place_ranks::PlacementUse& use) {
+  return {{"given_compute_s", use.given.compute.value()},
+          {"best_compute_s", use.best.compute.value()},
+          {"given_idle_s", use.given.idle.value()},
+          {"best_idle_s", use.best.idle.value()}};
+}
+
+Json waits_json(const PlacedRanks& placed) {
+  Json waits = Json::array();
+  if (!placed.use) return waits;
+  const auto& [given, best, faster_links, without_limits] = *placed.use;
+  for (const auto& [name, axis] : given.axes) {
+    const auto found = best.axes.find(name);
+    const auto then = found == best.axes.end() ? place_ranks::OrderUse::Axis{} : found->second;
+    waits.push_back({{"axis", name},
+                     {"given_exposed_s", axis.exposed.value()},
+                     {"best_exposed_s", then.exposed.value()},
+                     {"given_between_switches_bytes", axis.between_switches},
+                     {"best_between_switches_bytes", then.between_switches}});
+  }
+  return waits;
+}
+
 }  // namespace
+
+std::vector<std::string> unit_names(const scenario::Scenario& scenario, std::size_t units) {
+  UnitOrder order(units);
+  for (std::size_t unit = 0; unit < units; ++unit) order[unit] = static_cast<int>(unit);
+  if (const auto* given = given_network(scenario)) return hosts_of(*given, order);
+  std::vector<std::string> names;
+  for (std::size_t unit = 0; unit < units; ++unit) names.push_back("node " + std::to_string(unit));
+  return names;
+}
 
 std::string host_order(const scenario::Scenario& scenario, const UnitOrder& order) {
   const auto* given = given_network(scenario);
@@ -77,6 +109,7 @@ std::string placement_text(const scenario::Scenario& scenario, const PlacedRanks
   if (placed.peak_memory > placed.chip_memory)
     text += "memory of one chip: peak " + format(placed.peak_memory) + " of " + format(placed.chip_memory) +
             "  DOES NOT FIT, " + format(placed.peak_memory - placed.chip_memory) + " too much\n";
+  if (placed.use) text += "\n" + lines_of(placement_reasons(placed));
   if (placed.is_given) return text;
   const auto hosts = host_order(scenario, placed.best.order);
   return text +
@@ -89,6 +122,8 @@ std::string placement_json(const scenario::Scenario& scenario, const PlacedRanks
   Json first = Json::array();
   for (const auto& one : placed.first) first.push_back({{"name", one.name}, {"step_s", one.step.value()}});
   const auto* given = given_network(scenario);
+  const auto reasons = placement_reasons(placed);
+  const auto& use = placed.use;
   const Json json = {{"scenario", scenario.name},
                      {"given_step_s", placed.given.value()},
                      {"best_step_s", placed.best.step.value()},
@@ -97,6 +132,13 @@ std::string placement_json(const scenario::Scenario& scenario, const PlacedRanks
                      {"bound_s", placed.bound.time.value()},
                      {"bound_of", placed.bound.why},
                      {"gap_ratio", placed.gap()},
+                     {"answer", reasons.answer},
+                     {"why", reasons.why},
+                     {"what_if", reasons.what_if},
+                     {"critical_rank", use ? parts_json(*use) : Json()},
+                     {"waits", waits_json(placed)},
+                     {"with_faster_links_s", use && use->faster_links ? Json(use->faster_links->value()) : Json()},
+                     {"without_limits_s", use ? Json(use->without_limits.value()) : Json()},
                      {"first", first},
                      {"simulated", placed.simulated},
                      {"stopped", placed.stopped},
