@@ -10,11 +10,13 @@ namespace {
 /// Reads values of one file and holds its prices to one currency.
 class Reader {
  public:
-  explicit Reader(PriceList& list) : list_(list) {}
+  Reader(PriceList& list, const Problems& problems) : list_(list), problems_(problems) {}
 
   double price(const YamlView& view, PricedUnit unit) {
     if (!view.exists()) return 0;
-    const auto parsed = parse_price(view.text(), unit);
+    const auto text = text_of(view);
+    if (!text) return 0;
+    const auto parsed = parse_price(*text, unit);
     if (const auto* error = std::get_if<QuantityError>(&parsed)) {
       view.problem(error->what, error->expected);
       return 0;
@@ -26,9 +28,11 @@ class Reader {
     return amount;
   }
 
-  static Watts watts(const YamlView& view) {
+  [[nodiscard]] Watts watts(const YamlView& view) const {
     if (!view.exists()) return Watts(0);
-    const auto parsed = parse_watts(view.text());
+    const auto text = text_of(view);
+    if (!text) return Watts(0);
+    const auto parsed = parse_watts(*text);
     if (const auto* watts = std::get_if<Watts>(&parsed)) return *watts;
     view.problem(std::get<QuantityError>(parsed).what, std::get<QuantityError>(parsed).expected);
     return Watts(0);
@@ -50,21 +54,30 @@ class Reader {
     view.refuse_unknown_keys();
   }
 
+  /// Nothing where it is no single value, which is a problem by then.
+  [[nodiscard]] std::optional<std::string> text_of(const YamlView& view) const {
+    const auto before = problems_.size();
+    auto text = view.text();
+    if (problems_.size() > before) return std::nullopt;
+    return text;
+  }
+
+  [[nodiscard]] ChipPower power(const YamlView& view) const {
+    const std::string expected = "such as {idle: 100 W, communicate: 350 W, compute: 700 W}";
+    if (!view.expect_map(expected)) return {};
+    const auto before = problems_.size();
+    const ChipPower power{watts(view.require("idle", expected)), watts(view.require("communicate", expected)),
+                          watts(view.require("compute", expected))};
+    if (problems_.size() == before && (power.idle > power.compute || power.communicate > power.compute))
+      view.problem("a chip draws more than while it computes", "compute as the largest of the three");
+    view.refuse_unknown_keys();
+    return power;
+  }
+
  private:
   PriceList& list_;
+  const Problems& problems_;
 };
-
-ChipPower read_power(const YamlView& view) {
-  const std::string expected = "such as {idle: 100 W, communicate: 350 W, compute: 700 W}";
-  if (!view.expect_map(expected)) return {};
-  const ChipPower power{Reader::watts(view.require("idle", expected)),
-                        Reader::watts(view.require("communicate", expected)),
-                        Reader::watts(view.require("compute", expected))};
-  if (power.idle > power.compute || power.communicate > power.compute)
-    view.problem("a chip draws more than while it computes", "compute as the largest of the three");
-  view.refuse_unknown_keys();
-  return power;
-}
 
 void read_chips(const YamlView& view, Reader& reader, PriceList& list) {
   const std::string expected = "chips by name, such as {h100: {hour: 2.50 USD/h}}";
@@ -75,7 +88,7 @@ void read_chips(const YamlView& view, Reader& reader, PriceList& list) {
     auto& chip = list.chips[name];
     const auto hour = one["hour"], power = one["power"];
     if (hour.exists()) chip.hour = reader.price(hour, PricedUnit::hour);
-    if (power.exists()) chip.power = read_power(power);
+    if (power.exists()) chip.power = reader.power(power);
     one.refuse_unknown_keys();
   }
 }
@@ -108,11 +121,13 @@ void read_energy(const YamlView& view, Reader& reader, PriceList& list) {
   if (price.exists()) list.kilowatt_hour = reader.price(price, PricedUnit::kilowatt_hour);
   if (pue.exists()) list.pue = pue.number(1, 10);
   if (carbon.exists()) {
-    const auto parsed = parse_grams_per_kilowatt_hour(carbon.text());
-    if (const auto* error = std::get_if<QuantityError>(&parsed))
-      carbon.problem(error->what, error->expected);
-    else
-      list.grams_per_kilowatt_hour = std::get<double>(parsed);
+    if (const auto text = reader.text_of(carbon)) {
+      const auto parsed = parse_grams_per_kilowatt_hour(*text);
+      if (const auto* error = std::get_if<QuantityError>(&parsed))
+        carbon.problem(error->what, error->expected);
+      else
+        list.grams_per_kilowatt_hour = std::get<double>(parsed);
+    }
   }
   view.refuse_unknown_keys();
 }
@@ -130,13 +145,13 @@ PriceList read_price_list(const std::filesystem::path& file) {
   const auto root = YamlView::from_file(file, problems);
   PriceList list;
   if (root.exists() && root.expect_map("chips, hosts, network and energy with their prices")) {
-    Reader reader(list);
+    Reader reader(list, problems);
     const auto chips = root["chips"];
     list.chips_at = chips.exists() ? chips.where() : root.where();
     read_chips(chips, reader, list);
     const auto host = root["host"];
     if (host.exists() && host.expect_map("such as {power: 1.8 kW}")) {
-      if (host["power"].exists()) list.host = Reader::watts(host["power"]);
+      if (host["power"].exists()) list.host = reader.watts(host["power"]);
       host.refuse_unknown_keys();
     }
     list.network = read_network(root["network"], reader);
@@ -152,9 +167,11 @@ const std::map<std::string, ChipPower>& catalog_powers() {
   static const auto powers = [] {
     Problems problems;
     const auto root = YamlView::from_file(scenario::data_root() / "topologies/catalog/powers.yaml", problems);
+    PriceList none;
+    const Reader reader(none, problems);
     std::map<std::string, ChipPower> read;
     for (const auto& name : root.keys()) {
-      if (name != "sources") read[name] = read_power(root[name]);
+      if (name != "sources") read[name] = reader.power(root[name]);
     }
     problems.throw_if_any();
     return read;

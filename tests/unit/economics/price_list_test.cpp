@@ -57,6 +57,15 @@ TEST_F(PriceListFile, EveryMistakeIsALine) {
   EXPECT_THAT(lines, testing::Contains(HasSubstr("energy.carbon: `3` has no unit")));
 }
 
+// A value that cannot be read is not compared with others besides.
+TEST_F(PriceListFile, OneMistakeIsOneLine) {
+  for (const std::string text :
+       {"network: {lifetime: 4 years, switch: {price: [3]}}\n", "host: {power: {a: 3}}\n", "energy: {carbon: [3]}\n",
+        "chips: {h100: {power: {idle: 100 W, communicate: 200 W, compute: 700}}}\n",
+        "chips: {h100: {power: {idle: 100 W, communicate: 200 W}}}\n"})
+    EXPECT_THAT(problems_of(text), testing::SizeIs(1)) << text;
+}
+
 TEST_F(PriceListFile, ANumberIsNoList) { EXPECT_THAT(problems_of("3\n"), testing::SizeIs(1)); }
 
 // Chips whose power the catalog knows are chips of the catalog, and none of them draws more waiting than working.
