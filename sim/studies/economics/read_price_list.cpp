@@ -38,20 +38,24 @@ class Reader {
     return Watts(0);
   }
 
-  void part(const YamlView& view, Part& into) {
-    if (!view.exists() || !view.expect_map("such as {price: 1500 USD, power: 25 W}")) return;
-    into = {price(view["price"], PricedUnit::piece), watts(view["power"]), view["price"].exists(),
-            view["power"].exists()};
-    view.refuse_unknown_keys();
+  /// One part, or a list of its sizes.
+  void part(const YamlView& view, Part& into, std::vector<Sized<Part>>& sizes, bool has_ports = false) {
+    const auto one = [&](const YamlView& from, Part& part, bool is_sized) {
+      part = {price(from["price"], PricedUnit::piece), watts(from["power"]), from["price"].exists(),
+              from["power"].exists()};
+      if (!is_sized) from.refuse_unknown_keys();
+    };
+    each(view, into, sizes, has_ports, "such as {price: 1500 USD, power: 25 W}, or a list of sizes", one);
   }
 
-  void cable(const YamlView& view, CablePrices& into) {
-    if (!view.exists() || !view.expect_map("such as {price: 300 USD, optics: 2}")) return;
-    into.price = price(view["price"], PricedUnit::piece);
-    into.has_price = view["price"].exists();
-    const auto optics = view["optics"];
-    if (optics.exists()) into.optics = static_cast<int>(optics.integer(0, 2));
-    view.refuse_unknown_keys();
+  void cable(const YamlView& view, CablePrices& into, std::vector<Sized<CablePrices>>& sizes) {
+    const auto one = [&](const YamlView& from, CablePrices& cable, bool is_sized) {
+      cable.price = price(from["price"], PricedUnit::piece);
+      cable.has_price = from["price"].exists();
+      if (from["optics"].exists()) cable.optics = static_cast<int>(from["optics"].integer(0, 2));
+      if (!is_sized) from.refuse_unknown_keys();
+    };
+    each(view, into, sizes, false, "such as {price: 300 USD, optics: 2}, or a list of sizes", one);
   }
 
   /// Nothing where it is no single value, which is a problem by then.
@@ -75,6 +79,34 @@ class Reader {
   }
 
  private:
+  /// `one` reads what a part has of any size.
+  template <class Priced, class Read>
+  void each(const YamlView& view, Priced& into, std::vector<Sized<Priced>>& sizes, bool has_ports,
+            const std::string& expected, Read one) {
+    if (!view.exists()) return;
+    if (!view.is_list()) {
+      if (view.expect_map(expected)) one(view, into, false);
+      return;
+    }
+    if (view.items().empty()) view.problem("has no sizes", expected);
+    for (const auto& item : view.items()) {
+      const std::string sized = has_ports ? "{ports: 64, rate: 400 Gbps, price: 30000 USD, power: 1.2 kW}"
+                                          : "{rate: 400 Gbps, price: 700 USD}";
+      if (!item.expect_map("such as " + sized)) continue;
+      Sized<Priced> size;
+      const auto rate = item.require("rate", "the rate of a port, as in " + sized);
+      if (rate.exists()) size.rate = rate.bytes_per_second();
+      if (has_ports) {
+        const auto ports = item.require("ports", "the ports of the switch, as in " + sized);
+        if (ports.exists()) size.ports = ports.integer(1, 1'000'000);
+      }
+      (void)item.require("price", "its price, as in " + sized);
+      one(item, size.part, true);
+      item.refuse_unknown_keys();
+      sizes.push_back(std::move(size));
+    }
+  }
+
   PriceList& list_;
   const Problems& problems_;
 };
@@ -96,14 +128,20 @@ void read_chips(const YamlView& view, Reader& reader, PriceList& list) {
 std::optional<NetworkPrices> read_network(const YamlView& view, Reader& reader) {
   if (!view.exists() || !view.expect_map("such as {lifetime: 4 years, switch: {price: 30000 USD}}")) return {};
   NetworkPrices network;
+  network.at = view.where();
+  network.path = view.path();
   const auto lifetime = view.require("lifetime", "the time over which the network is written off, such as 4 years");
   if (lifetime.exists()) network.lifetime = lifetime.seconds();
-  reader.part(view["nic"], network.nic);
-  reader.part(view["switch"], network.network_switch);
-  reader.part(view["optic"], network.optic);
-  reader.cable(view["host_cable"], network.host_cable);
-  reader.cable(view["switch_cable"], network.switch_cable);
-  reader.cable(view["torus_cable"], network.torus_cable);
+  reader.part(view["nic"], network.nic, network.nics);
+  reader.part(view["switch"], network.network_switch, network.switches, true);
+  reader.part(view["optic"], network.optic, network.optics);
+  reader.cable(view["host_cable"], network.host_cable, network.host_cables);
+  reader.cable(view["switch_cable"], network.switch_cable, network.switch_cables);
+  network.switch_optic = network.optic;
+  std::vector<Sized<CablePrices>> torus_cables;
+  reader.cable(view["torus_cable"], network.torus_cable, torus_cables);
+  if (!torus_cables.empty())
+    view["torus_cable"].problem("is a list of sizes", "one size: a torus has links of one rate");
   view.refuse_unknown_keys();
   return network;
 }
