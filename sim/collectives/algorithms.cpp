@@ -43,6 +43,27 @@ const std::vector<const CollectiveAlgorithm*>& collective_algorithms() {
   return all;
 }
 
+bool runs(const CollectiveAlgorithm& algorithm, workloads::CollectiveKind kind) {
+  using namespace network;
+  using enum workloads::CollectiveKind;
+  const auto is_one_of = [&](std::initializer_list<const CollectiveAlgorithm*> algorithms) {
+    return std::find(algorithms.begin(), algorithms.end(), &algorithm) != algorithms.end();
+  };
+  if (is_one_of({&torus()})) return true;
+  switch (kind) {
+    case all_to_all:
+      return is_one_of({&torus_all_to_all(), &direct(), &direct_all_to_all(), &hierarchical_all_to_all()});
+    case point_to_point: return is_one_of({&shift()});
+    case broadcast:
+    case reduce: return is_one_of({&ring(), &tree(), &in_network(), &hierarchical_ring(), &hierarchical_tree()});
+    case all_gather:
+    case reduce_scatter:
+      return is_one_of({&ring(), &recursive_halving(), &direct(), &in_network(), &hierarchical_ring(), &designed()});
+    case all_reduce: break;
+  }
+  return !is_one_of({&torus_all_to_all(), &direct_all_to_all(), &shift(), &hierarchical_all_to_all()});
+}
+
 namespace network {
 
 bool without_torus(const topologies::Cluster& cluster, const GroupStructure& groups) {

@@ -20,6 +20,9 @@ class MadeForGroups : public CollectiveAlgorithm {
   return dynamic_cast<const MadeForGroups*>(&algorithm);
 }
 
+/// Whether there are groups on which the algorithm runs collectives of this kind (CollectiveAlgorithm::serves).
+[[nodiscard]] bool runs(const CollectiveAlgorithm& algorithm, workloads::CollectiveKind kind);
+
 }  // namespace lockstep::collectives
 
 namespace lockstep::collectives::network {

@@ -8,6 +8,7 @@
 
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/design/bottleneck_cut.hpp"
+#include "sim/collectives/design/move_order.hpp"
 #include "sim/collectives/design/simple_graph.hpp"
 #include "sim/collectives/group_structure_private.hpp"
 #include "sim/core/errors.hpp"
@@ -222,12 +223,25 @@ double TreesOnGroups::bytes_of_tree(Pass pass, Bytes full_size, const topologies
 
 design::Pieces TreesOnGroups::pieces(Pass pass, Bytes full_size, const topologies::Protocol& protocol,
                                      double step_slowdown) const {
+  return pieces_of(pass, use(pass), use(pass).trees_of_channel(), full_size, protocol, step_slowdown);
+}
+
+design::Pieces TreesOnGroups::pieces_in_order(Pass pass, Bytes full_size, const topologies::Protocol& protocol,
+                                              double step_slowdown) const {
+  const auto strands = std::ssize(design::strands_of(design_, pass != down, pass != up));
+  auto own = use(pass);
+  own.arcs = strands * (trees(pass).members - 1) * (pass == both ? 2 : 1);
+  return pieces_of(pass, own, own.most_on_an_arc, full_size, protocol, step_slowdown);
+}
+
+design::Pieces TreesOnGroups::pieces_of(Pass pass, const design::TreeUse& use, int of_channel, Bytes full_size,
+                                        const topologies::Protocol& protocol, double step_slowdown) const {
   const auto& step = step_[position_of(pass)];
   Seconds latency(0);
   if (step.has_local) latency = step.local + protocol.local_step;
   if (step.has_remote) latency = std::max(latency, step_slowdown * (step.remote + protocol.remote_step));
   const auto chunks = std::int64_t{trees(pass).members} * trees(pass).count();
-  return design::pieces_of(use(pass), chunks, latency,
+  return design::pieces_of(use, of_channel, chunks, latency,
                            Seconds(busiest(pass) * bytes_of_tree(pass, full_size, protocol)));
 }
 

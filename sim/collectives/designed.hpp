@@ -44,6 +44,10 @@ class TreesOnGroups {
   /// A pass over an array of so many bytes. `step_slowdown`: of steps between units.
   [[nodiscard]] design::Pieces pieces(Pass pass, Bytes full_size, const topologies::Protocol& protocol,
                                       double step_slowdown) const;
+  /// The same where every connection has one channel, which takes the trees' pieces in an order made for all of them
+  /// (design::moves_in_order).
+  [[nodiscard]] design::Pieces pieces_in_order(Pass pass, Bytes full_size, const topologies::Protocol& protocol,
+                                               double step_slowdown) const;
   /// Without the protocol's launch, all groups at once.
   [[nodiscard]] Seconds time(Pass pass, Bytes full_size, const topologies::Protocol& protocol,
                              double step_slowdown) const;
@@ -58,6 +62,8 @@ class TreesOnGroups {
   };
   template <class Visit>
   void visit_arcs(const std::vector<topologies::DeviceId>& members, Pass pass, Visit visit) const;
+  [[nodiscard]] design::Pieces pieces_of(Pass pass, const design::TreeUse& use, int of_channel, Bytes full_size,
+                                         const topologies::Protocol& protocol, double step_slowdown) const;
   void find_step(const topologies::Cluster& cluster, const std::vector<topologies::DeviceId>& members, Pass pass);
 
   design::Design design_;

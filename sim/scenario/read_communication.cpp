@@ -3,7 +3,6 @@
 #include <cctype>
 
 #include "sim/collectives/algorithms.hpp"
-#include "sim/collectives/designed.hpp"
 #include "sim/scenario/reading_private.hpp"
 
 namespace lockstep::scenario {
@@ -59,11 +58,14 @@ void read_algorithms(const YamlView& view, collectives::CollectiveRules& rules) 
   for (const auto kind : workloads::all_collective_kinds) {
     const auto wanted = view[name(kind)];
     if (!wanted.exists()) continue;
-    const auto& chosen = rules.algorithms[kind] = names[wanted.choice(names)];
-    if (chosen == collectives::designed_name && !collectives::is_designed(kind))
-      wanted.problem("nothing is designed for this kind",
-                     "it for all_gather, reduce_scatter and all_reduce; the other "
-                     "algorithms for this one");
+    const auto chosen = wanted.choice(names);
+    rules.algorithms[kind] = names[chosen];
+    if (collectives::runs(*collectives::collective_algorithms()[chosen], kind)) continue;
+    std::string able;
+    for (const auto* algorithm : collectives::collective_algorithms()) {
+      if (collectives::runs(*algorithm, kind)) able += (able.empty() ? "" : ", ") + std::string(algorithm->name());
+    }
+    wanted.problem("`" + names[chosen] + "` runs no " + std::string(name(kind)), "one of " + able);
   }
   view.refuse_unknown_keys();
 }

@@ -172,6 +172,11 @@ Json json_of(const Measurement& measurement, const CollectiveArguments& argument
   return json;
 }
 
+constexpr double most_over_bound = 1000;
+
+/// A bound of bytes alone says nothing about a message that takes the time of its latencies.
+std::string over_bound_text(double over) { return over < most_over_bound ? output::fixed(over, 2) : "> 1000"; }
+
 /// The table as nccl-tests prints it. In a torus all sizes have the same algorithm and bottleneck, which are printed
 /// above the table.
 std::string table_of(const Measurement& measurement, const std::vector<studies::MeasuredCollective>& rows) {
@@ -187,7 +192,7 @@ std::string table_of(const Measurement& measurement, const std::vector<studies::
     std::vector<std::string> cells = {std::to_string(row.size.value()),
                                       format(row.time),
                                       bound ? format(*bound) : "none",
-                                      bound ? output::fixed(row.time / *bound, 2) : "none",
+                                      bound ? over_bound_text(row.time / *bound) : "none",
                                       format(algbw),
                                       format(algbw * collectives::bus_factor(measurement.kind, measurement.group())),
                                       format(row.closed_form)};
@@ -214,6 +219,11 @@ std::string text_of(const Measurement& measurement, const CollectiveArguments& a
   }
   if (study.bound) text += "bound, whatever the algorithm: " + study.bound->links + "\n";
   text += table_of(measurement, study.chosen);
+  if (std::any_of(study.chosen.begin(), study.chosen.end(), [&](const studies::MeasuredCollective& row) {
+        const auto bound = measurement.bound(row.size);
+        return bound && !(row.time / *bound < most_over_bound);
+      }))
+    text += "over bound > 1000: so few bytes take the time of their latencies, which the bound does not count\n";
   const bool asked_for_others = arguments.all || study.designed || algorithm_is_file(arguments.algorithm);
   if (asked_for_others && !study.others.empty())
     text += "\nevery algorithm that can serve:\n" + table_of(measurement, study.others);

@@ -33,7 +33,10 @@ std::vector<scenario::Scenario> load_all(const std::vector<Variant>& variants, c
   for (const auto& variant : variants) {
     problems.take([&] {
       auto scenario = load_scenario(variant.file, variant.overrides);
-      if (known) check_prices(scenario.cluster, list);
+      if (known) {
+        check_prices(scenario.cluster, list);
+        (void)prices_on(scenario.cluster, list);
+      }
       (void)preparation::prepare(scenario);
       scenarios.push_back(std::move(scenario));
     });

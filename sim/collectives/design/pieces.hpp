@@ -11,13 +11,15 @@ namespace lockstep::collectives::design {
 ///   T = (C n + D - 1) (step + bytes / (C n)).
 struct Pieces {
   int count = 1;
-  Seconds latencies{0};  ///< of all these steps
-  Seconds filling{0};    ///< the part of (D - 1) steps that moves bytes, while other arcs wait
+  Seconds latencies{0};       ///< of all these steps
+  Seconds filling{0};         ///< the part of (D - 1) steps that moves bytes, while other arcs wait
+  bool is_cut_short = false;  ///< more would take less
 };
 
-/// The number of pieces for which T is least, up to what a program can hold (most_steps). `step`: the latency of a
-/// step; `bytes`: how long the busiest link takes for all bytes; `chunks`: one of each tree on each member.
-[[nodiscard]] Pieces pieces_of(const TreeUse& use, std::int64_t chunks, Seconds step, Seconds bytes);
+/// The number of pieces for which T is least, up to what a program can hold (most_steps). `of_channel`: n; `step`: the
+/// latency of a step; `bytes`: how long the busiest link takes for all bytes; `chunks`: one of each tree on each
+/// member.
+[[nodiscard]] Pieces pieces_of(const TreeUse& use, int of_channel, std::int64_t chunks, Seconds step, Seconds bytes);
 
 /// Steps of a program, which is some seconds of simulation.
 inline constexpr int most_steps = 250'000;

@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "sim/collectives/design/move_order.hpp"
 #include "sim/core/errors.hpp"
 
 namespace lockstep::collectives::msccl {
@@ -17,7 +18,7 @@ struct Move {
   int round;          ///< the earliest in which it can go, if every move took one
   bool up;            ///< towards the root, to be added up
   std::int32_t tree;  ///< number among all of its pass
-  std::int32_t chunk;
+  std::int32_t chunk, chunks;
   int from, to;
 };
 
@@ -28,7 +29,8 @@ struct Place {
 
 class Writer {
  public:
-  Writer(const design::Design& design, CollectiveKind kind, int pieces, std::string name) : pieces_(pieces) {
+  Writer(const design::Design& design, CollectiveKind kind, int pieces, std::string name, Channels channels)
+      : pieces_(pieces), channels_(channels) {
     const bool goes_up = kind != CollectiveKind::all_gather, goes_down = kind != CollectiveKind::reduce_scatter;
     const auto& trees = goes_down ? design.gather : design.reduce;
     // Both passes of an all-reduce name the same chunks.
@@ -49,6 +51,10 @@ class Writer {
       made_.gpus[root].output = goes_down ? made_.chunks : share;
     }
     buffer_ = goes_down ? Buffer::output : Buffer::input;
+    if (channels == Channels::in_order) {
+      add_in_order(trees, design::strands_of(design, goes_up, goes_down));
+      return;
+    }
     if (goes_up) add_moves(design.reduce, true, 0);
     if (goes_down) add_moves(design.gather, false, goes_up ? design.reduce.use().depth : 0);
     std::stable_sort(moves_.begin(), moves_.end(), [](const Move& a, const Move& b) {
@@ -75,17 +81,27 @@ class Writer {
               first_of_root_[position_of(tree.root)] + piece * trees.trees_of[position_of(tree.root)] + tree_of_root;
           for (const auto& arc : tree.arcs) {
             if (up)
-              moves_.push_back({first_round + piece + arc.height, true, number, chunk, arc.to, arc.from});
+              moves_.push_back({first_round + piece + arc.height, true, number, chunk, 1, arc.to, arc.from});
             else
-              moves_.push_back({first_round + piece + arc.depth - 1, false, number, chunk, arc.from, arc.to});
+              moves_.push_back({first_round + piece + arc.depth - 1, false, number, chunk, 1, arc.from, arc.to});
           }
         }
       }
     }
   }
 
+  void add_in_order(const BroadcastTrees& trees, const std::vector<design::Strand>& strands) {
+    for (const auto& move : design::moves_in_order(strands, pieces_)) {
+      const auto& strand = strands[position_of(move.strand)];
+      const auto root = position_of(strand.root);
+      const auto chunk = first_of_root_[root] + move.piece * trees.trees_of[root] + strand.first;
+      moves_.push_back({0, move.up, move.strand, chunk, strand.count, move.from, move.to});
+    }
+  }
+
   /// The trees of a connection fill its channels one after the other.
   std::int32_t channel_of(const Move& move) {
+    if (channels_ == Channels::in_order) return 0;
     auto& taken = trees_on_[{move.from, move.to}];
     const auto [known, is_new] = channel_of_.try_emplace({move.from, move.to, move.tree}, taken / of_channel_);
     if (is_new) ++taken;
@@ -110,6 +126,7 @@ class Writer {
     Step step;
     step.action = &action;
     step.source = step.target = {buffer_, move.chunk};
+    step.count = move.chunks;
     auto& blocks = made_.gpus[position_of(gpu)].blocks;
     auto& last = last_[position_of(gpu)][position_of(move.chunk)];
     if (last.block >= 0 && last.block != block) wait_for(gpu, step, last);
@@ -131,6 +148,7 @@ class Writer {
   }
 
   int pieces_;
+  Channels channels_;
   std::int32_t of_channel_ = 1;
   std::vector<std::int32_t> first_of_root_;  ///< chunks before those of each root's trees, and in all
   Algorithm made_;
@@ -144,11 +162,12 @@ class Writer {
 
 }  // namespace
 
-Algorithm tree_program(const design::Design& design, CollectiveKind kind, int pieces, std::string name) {
+Algorithm tree_program(const design::Design& design, CollectiveKind kind, int pieces, std::string name,
+                       Channels channels) {
   if (kind != CollectiveKind::all_gather && kind != CollectiveKind::reduce_scatter &&
       kind != CollectiveKind::all_reduce)
     throw InternalError("trees of all roots do not run " + std::string(workloads::name(kind)));
-  return Writer(design, kind, pieces, std::move(name)).write();
+  return Writer(design, kind, pieces, std::move(name), channels).write();
 }
 
 }  // namespace lockstep::collectives::msccl

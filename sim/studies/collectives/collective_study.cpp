@@ -158,12 +158,17 @@ CollectiveStudy study_collective(const topologies::Cluster& cluster, const topol
                                  const collectives::ChunkSchedule* schedule) {
   Sequence sequence(cluster, mesh, rules, axis);
   std::optional<DesignPrograms> designed;
+  std::vector<std::ptrdiff_t> candidates;  ///< programs that were designed for each size
   std::optional<ScheduledCollective> scheduled;
   if (wanted == collectives::designed_name) {
     const auto rates = sequence.rates(perturbations);
     designed.emplace(cluster, mesh, axis, kind, sequence.groups(),
                      [&](topologies::LinkId link) { return rates[position_of(link)]; });
-    for (const auto size : sizes) sequence.add(designed->scheduled(size), kind, size);
+    for (const auto size : sizes) {
+      const auto programs = designed->scheduled(size);
+      for (auto* program : programs) sequence.add(*program, kind, size);
+      candidates.push_back(std::ssize(programs));
+    }
   } else if (schedule != nullptr) {
     scheduled.emplace(cluster, mesh, axis, *schedule);
     for (const auto size : sizes) sequence.add(*scheduled, kind, size);
@@ -178,11 +183,19 @@ CollectiveStudy study_collective(const topologies::Cluster& cluster, const topol
   }
   CollectiveStudy study;
   study.bound = collectives::collective_bound(kind, cluster, sequence.groups());
-  if (designed) {
-    study.designed = designed->summary(sizes.back());
-    study.wider = collectives::with_wider_cuts(kind, cluster, sequence.groups(), 1.1);
-  }
+  if (designed) study.wider = collectives::with_wider_cuts(kind, cluster, sequence.groups(), 1.1);
   auto all = sequence.run(perturbations, log);
+  auto size = sizes.begin();
+  for (auto first = all.begin(); const auto count : candidates) {
+    const auto fastest = std::min_element(first, first + count,
+                                          [](const auto& left, const auto& right) { return left.time < right.time; });
+    if (std::next(size) == sizes.end())
+      study.designed = designed->summary(*size, static_cast<std::size_t>(fastest - first));
+    std::iter_swap(first, fastest);
+    all.erase(std::next(first), first + count);
+    ++first;
+    ++size;
+  }
   const auto first_other = all.begin() + std::ssize(sizes);
   study.others.assign(std::make_move_iterator(first_other), std::make_move_iterator(all.end()));
   all.erase(first_other, all.end());

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "sim/collectives/designed.hpp"
-#include "sim/collectives/files/msccl_program.hpp"
+#include "sim/collectives/files/tree_program.hpp"
 #include "sim/studies/collectives/collective_study.hpp"
 #include "sim/studies/collectives/scheduled_collective.hpp"
 
@@ -19,10 +19,12 @@ class DesignPrograms {
                  workloads::CollectiveKind kind, const std::vector<std::vector<topologies::DeviceId>>& groups,
                  const collectives::design::LinkRate& rate);
 
-  /// The program for this size (as nccl-tests print it) on all groups, which has been executed on symbols: every rank
-  /// ends with every contribution exactly once. It lives as long as this.
-  [[nodiscard]] ScheduledCollective& scheduled(Bytes size);
-  [[nodiscard]] DesignedCollective summary(Bytes size);
+  /// The programs for this size (as nccl-tests print it) on all groups, of which the fastest is the designed
+  /// collective. They have been executed on symbols: every rank ends with every contribution exactly once. They live as
+  /// long as this.
+  [[nodiscard]] std::vector<ScheduledCollective*> scheduled(Bytes size);
+  /// `program`: its place among those.
+  [[nodiscard]] DesignedCollective summary(Bytes size, std::size_t program);
 
  private:
   struct Program {
@@ -30,15 +32,19 @@ class DesignPrograms {
     collectives::ChunkSchedule schedule;
     std::optional<ScheduledCollective> on_groups;
   };
-  /// The design, its pieces and the node's protocol ("" without protocols) with the least time.
-  using Choice = std::tuple<std::size_t, int, std::string>;
-  [[nodiscard]] Choice choice(Bytes size) const;
-  Program& program(Bytes size);
+  /// A design, its pieces, the node's protocol ("" without protocols), and its channels.
+  using Choice = std::tuple<std::size_t, int, std::string, collectives::msccl::Channels>;
+  /// The one with the least time by its closed form, and if its pieces are fewer than it wants, the best trees in
+  /// order, which have no closed form.
+  [[nodiscard]] std::vector<Choice> choices(Bytes size) const;
+  [[nodiscard]] bool shares_no_link(const collectives::TreesOnGroups& trees) const;
+  Program& program(const Choice& chosen);
 
   const topologies::Cluster& cluster_;
   const topologies::Mesh& mesh_;
   std::string axis_;
   workloads::CollectiveKind kind_;
+  std::vector<std::vector<topologies::DeviceId>> groups_;
   int members_;
   double step_slowdown_ = 1;
   std::vector<collectives::TreesOnGroups> designs_;

@@ -178,6 +178,7 @@ class Walk {
     std::vector<scenario::Scenario> scenarios;
     try {
       scenarios = space_.scenarios(number);
+      (void)prices_on(scenarios.front().cluster, *aim_.prices);
     } catch (const ConfigError& error) {
       return field("refused") + first_problem(error);
     }

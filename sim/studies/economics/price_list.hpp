@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/core/errors.hpp"
 #include "sim/core/price_and_power.hpp"
@@ -37,11 +38,26 @@ struct CablePrices {
   int optics = 0;  ///< transceivers at its ends: 0 of copper, 2 of fibre
 };
 
+/// A part of the size for which its price holds.
+template <class Priced>
+struct Sized {
+  std::int64_t ports = 0;  ///< of a switch; else 0
+  BytesPerSecond rate{0};  ///< of a port, one way
+  Priced part;
+};
+
 /// The network beyond what the price of a chip hour pays for.
 struct NetworkPrices {
   Seconds lifetime{0};  ///< over which it is written off
   Part nic, network_switch, optic;
+  Part switch_optic;  ///< of cables between switches; `optic` is of all others
   CablePrices host_cable, switch_cable, torus_cable;
+  /// The sizes that can be bought, where the list has several of a part; then the part above is not known before a
+  /// network is (prices_on).
+  std::vector<Sized<Part>> nics, switches, optics;
+  std::vector<Sized<CablePrices>> host_cables, switch_cables;
+  Location at;       ///< where these prices stand
+  std::string path;  ///< "network", "networks.roce-400g"
 };
 
 struct PriceList {

@@ -76,15 +76,14 @@ RunCost cost_of_run(const scenario::Scenario& scenario, const Simulation& simula
 
   const auto counts = topologies::count_components(scenario.cluster);
   cost.hosts = prices.host.value_or(Watts(0)) * static_cast<double>(counts.hosts);
-  if (const auto* network = prices.network_of(scenario.cluster.fabric.name)) {
+  if (const auto network = prices_on(scenario.cluster, prices)) {
     cost.network = bill_of(*network, counts);
     for (const auto& line : cost.network) {
       cost.for_network += line.price * (cost.run / network->lifetime);
       cost.network_power += line.power;
     }
   }
-  for (auto& note : not_in_the_list(prices, scenario.cluster.fabric.name, counts))
-    cost.notes.push_back(std::move(note));
+  for (auto& note : not_in_the_list(scenario.cluster, prices, counts)) cost.notes.push_back(std::move(note));
 
   const auto site_power = [&](Watts chips) { return (chips + cost.hosts + cost.network_power) * prices.pue; };
   cost.site = site_power(cost.power.mean);

@@ -9,8 +9,11 @@
 
 #include <set>
 
+#include "sim/collectives/collective_model.hpp"
+#include "sim/collectives/designed.hpp"
 #include "sim/collectives/unit_stages.hpp"
 #include "tests/unit/topologies/small_fabric.hpp"
+#include "tests/unit/topologies/small_torus.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -185,6 +188,37 @@ TEST(UnitStages, FollowOneAnother) {
       if (phases[i].slot_bytes[static_cast<std::size_t>(slot)] > 0) {
         EXPECT_EQ(slot >= first_outer, i >= inner);
       }
+    }
+  }
+}
+
+// An algorithm runs a kind if and only if some group of these networks is served.
+TEST(Algorithms, RunTheKindsThatTheyServe) {
+  std::vector<topologies::Cluster> clusters;
+  for (const bool in_network : {false, true}) {
+    auto unit = node();
+    unit.in_network_reduction = in_network;
+    auto leaves = fabric(topologies::FatTree{}, 8);
+    leaves.in_network_reduction = in_network;
+    for (const int units : {1, 4}) clusters.push_back(build_cluster(nodes(units, leaves, unit)));
+  }
+  for (const auto& wrap : {always, never}) clusters.push_back(torus({4, 4}, wrap));  // open axes join to a ring
+  std::set<std::pair<std::string, Kind>> served;
+  for (const auto& cluster : clusters) {
+    topologies::MeshAxis all{"all", {}};
+    for (const topologies::AxisId id : cluster.axes().ids()) all.factors.push_back({id, cluster.axes()[id].size, 1});
+    const topologies::Mesh mesh{cluster, {all}, ""};
+    collectives::CollectiveModel model(cluster, mesh);
+    for (const auto kind : workloads::all_collective_kinds) {
+      for (const auto& name : model.algorithms(kind, {"all"})) served.emplace(name, kind);
+    }
+  }
+  for (const auto* algorithm : collectives::collective_algorithms()) {
+    for (const auto kind : workloads::all_collective_kinds) {
+      const auto is_served = algorithm->name() == collectives::designed_name
+                                 ? collectives::is_designed(kind)
+                                 : served.contains({std::string(algorithm->name()), kind});
+      EXPECT_EQ(collectives::runs(*algorithm, kind), is_served) << algorithm->name() << ' ' << name(kind);
     }
   }
 }

@@ -78,11 +78,11 @@ class Machine {
   std::map<std::tuple<int, int, int>, std::deque<std::vector<std::int64_t>>> channels_;
 };
 
-void expect_right(const LinkGraph& graph, CollectiveKind kind, int pieces) {
+void expect_right(const LinkGraph& graph, CollectiveKind kind, int pieces, msccl::Channels channels) {
   const bool both = kind == CollectiveKind::all_reduce;
   for (const auto& design : both ? collectives::design::all_reduce_designs_for({0, graph, 1, {}})
                                  : collectives::design::designs_for({0, graph, 1, {}})) {
-    const auto program = msccl::tree_program(design, kind, pieces, "designed");
+    const auto program = msccl::tree_program(design, kind, pieces, "designed", channels);
     const auto ranks = program.gpus.size(), chunks = position_of(program.chunks);
     const auto share = both ? chunks : chunks / ranks;  // of an all-reduce nobody has a share
     constexpr std::int64_t poison = -1'000'000'007;
@@ -112,7 +112,10 @@ TEST(TreeNumbers, AreThoseOfTheCollective) {
   for (const auto& graph : {torus_graph({2}), torus_graph({5}), torus_graph({4, 4}), open_torus_graph({3, 4}),
                             rails_graph(2), tree_graph(4, 4, 1), mi250_graph(1), dgx1_graph(), dgx1_graph(0, 3)}) {
     for (const auto kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
-      for (const int pieces : {1, 3}) expect_right(graph, kind, pieces);
+      for (const int pieces : {1, 3}) {
+        for (const auto channels : {msccl::Channels::of_trees, msccl::Channels::in_order})
+          expect_right(graph, kind, pieces, channels);
+      }
     }
   }
 }
@@ -125,8 +128,10 @@ TEST(TreeNumbers, AreThoseOfTheCollectiveOnLinksThatAreFasterOneWay) {
   LinkGraph one_way{4, 4, {}};
   for (int member = 0; member < 4; ++member) one_way.add(member, (member + 1) % 4, 2);
   for (const auto& network : {graph, one_way}) {
-    for (const auto kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce})
-      expect_right(network, kind, 2);
+    for (const auto kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter, CollectiveKind::all_reduce}) {
+      for (const auto channels : {msccl::Channels::of_trees, msccl::Channels::in_order})
+        expect_right(network, kind, 2, channels);
+    }
   }
 }
 

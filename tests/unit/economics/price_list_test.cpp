@@ -57,6 +57,34 @@ TEST_F(PriceListFile, EveryMistakeIsALine) {
   EXPECT_THAT(lines, testing::Contains(HasSubstr("energy.carbon: `3` has no unit")));
 }
 
+// A value that cannot be read is not compared with others besides.
+TEST_F(PriceListFile, OneMistakeIsOneLine) {
+  for (const std::string text :
+       {"network: {lifetime: 4 years, switch: {price: [3]}}\n", "host: {power: {a: 3}}\n", "energy: {carbon: [3]}\n",
+        "chips: {h100: {power: {idle: 100 W, communicate: 200 W, compute: 700}}}\n",
+        "chips: {h100: {power: {idle: 100 W, communicate: 200 W}}}\n"})
+    EXPECT_THAT(problems_of(text), testing::SizeIs(1)) << text;
+}
+
+TEST_F(PriceListFile, SizesHavePortsRatesAndPrices) {
+  EXPECT_THAT(
+      problems_of("network:\n"
+                  "  lifetime: 4 years\n"
+                  "  switch:\n"
+                  "    - {ports: 64, price: 1 USD}\n"
+                  "    - {rate: 400 Gbps, price: 1 USD}\n"
+                  "    - {ports: 64, rate: 400, price: 1 USD}\n"
+                  "  nic: [{rate: 400 Gbps}, {rate: 400 Gbps, price: 1 USD, ports: 3}, 7]\n"
+                  "  optic: []\n"
+                  "  torus_cable: [{rate: 400 Gbps, price: 1 USD}]\n"),
+      testing::UnorderedElementsAre(
+          HasSubstr(":4:7: network.switch[0].rate: missing"), HasSubstr(":5:7: network.switch[1].ports: missing"),
+          HasSubstr(":6:25: network.switch[2].rate: `400` has no unit"),
+          HasSubstr(":7:9: network.nic[0].price: missing"), HasSubstr("network.nic[1].ports: unknown key"),
+          HasSubstr("network.nic[2]: `7` is a single value"), HasSubstr("network.optic: has no sizes"),
+          HasSubstr("network.torus_cable: is a list of sizes; expected one size")));
+}
+
 TEST_F(PriceListFile, ANumberIsNoList) { EXPECT_THAT(problems_of("3\n"), testing::SizeIs(1)); }
 
 // Chips whose power the catalog knows are chips of the catalog, and none of them draws more waiting than working.

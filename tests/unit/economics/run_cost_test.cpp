@@ -92,6 +92,51 @@ TEST(RunCost, FabricsHaveTheirPrices) {
   EXPECT_EQ(part(on("infiniband-ndr-rail"), "NIC"), 1000);
 }
 
+// 16 nodes of 8 NICs of 400 Gb/s on a fat tree of 64 ports: 128 NICs and host cables. A part costs what the cheapest
+// one costs that has as many ports and is as fast: the switch of 128 ports is cheaper here than the one of 64.
+TEST(RunCost, APartCostsWhatTheCheapestSizeThatFitsCosts) {
+  auto prices = test::round_prices();
+  prices.networks.clear();
+  auto& network = *prices.network;
+  const auto rate = [](double gbps) { return BytesPerSecond(gbps * 1e9 / 8); };
+  const auto part = [](double price) { return economics::Part{price, Watts(1), true, true}; };
+  network.nics = {{0, rate(200), part(1)}, {0, rate(400), part(2)}, {0, rate(800), part(3)}};
+  network.switches = {
+      {32, rate(800), part(100)}, {64, rate(200), part(200)}, {64, rate(400), part(400)}, {128, rate(400), part(300)}};
+  network.optics = {{0, rate(400), part(5)}, {0, rate(800), part(7)}};
+  const auto priced = [&](const std::string& fabric) {
+    const auto scenario =
+        test::scenario_of(test::small, {{"cluster", "{node: dgx-h100, nodes: 16, fabric: " + fabric + "}"},
+                                        {"mesh", "{}"},
+                                        {"parallel", "{tensor: 8, fsdp: 16}"}});
+    std::map<std::string, double> each;
+    const auto counts = topologies::count_components(scenario.cluster);
+    for (const auto& line : economics::price_of_machine(scenario.cluster, prices).network)
+      each[line.part] = line.price / static_cast<double>(line.count);
+    // One optic at a host's cable, two at a cable between switches (round.yaml).
+    const auto optics = counts.host_links() + 2 * counts.switch_links;
+    EXPECT_DOUBLE_EQ(
+        each["optic"] * static_cast<double>(optics),
+        5.0 * static_cast<double>(counts.host_links()) +
+            (fabric.find("800") == std::string::npos ? 5.0 : 7.0) * 2 * static_cast<double>(counts.switch_links));
+    return each;
+  };
+  const auto usual = priced("{kind: fat_tree, radix: 64}");
+  EXPECT_EQ(usual.at("NIC"), 2);
+  EXPECT_EQ(usual.at("switch"), 300);
+  EXPECT_EQ(priced("{kind: fat_tree, radix: 32, link: 800 Gbps}").at("switch"), 100);
+  try {
+    (void)priced("{kind: fat_tree, radix: 64, link: 1600 Gbps}");
+    ADD_FAILURE() << "no switch of that rate is in the list";
+  } catch (const ConfigError& error) {
+    ASSERT_EQ(error.problems().size(), 2u);  // the switch, and the optic of cables between switches
+    EXPECT_THAT(
+        error.problems().front().to_string(),
+        testing::HasSubstr("network.switch: has no size for 64 ports of 1600 Gbps; expected one as large in the "
+                           "list, which has 32 ports of 800 Gbps, 64 ports of 200 Gbps"));
+  }
+}
+
 // The prices of roce-400g have a switch and nothing else, which the notes say in one line each for prices and powers.
 TEST(RunCost, PartsWithoutAPriceAreNamed) {
   const auto scenario = test::scenario_of(test::small, {{"cluster", "{node: dgx-h100, nodes: 2, fabric: roce-400g}"},
@@ -99,7 +144,7 @@ TEST(RunCost, PartsWithoutAPriceAreNamed) {
                                                         {"parallel", "{tensor: 8, fsdp: 2}"}});
   auto prices = test::round_prices();
   const auto counts = topologies::count_components(scenario.cluster);
-  const auto named = [&] { return economics::not_in_the_list(prices, scenario.cluster.fabric.name, counts); };
+  const auto named = [&] { return economics::not_in_the_list(scenario.cluster, prices, counts); };
   EXPECT_THAT(named(), testing::ElementsAre(
                            "parts without a price in networks.roce-400g cost nothing: nic, host_cable, switch_cable",
                            "parts without a power in networks.roce-400g draw none: nic, switch"));
