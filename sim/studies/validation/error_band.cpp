@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
+#include <iterator>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -19,7 +17,8 @@ constexpr double tail = (1 - band_share) / 2;
 /// Time that a step may lose for each doubling of chips beyond what was measured. MaxText's runs on 1 to 32 slices of
 /// TPU v5e lose 2 to 4 % for each doubling of slices, none of which the simulation shows.
 constexpr double loss_of_a_doubling = 0.04;
-constexpr double most_widening = 1.5;  ///< for the sake of a pool's own sources, which may be two
+constexpr double weight_of_neighbours = 1;  ///< all of them together, in sources of the pool's mean weight
+constexpr double most_widening = 1.5;       ///< for the sake of a pool's own sources, which may be two
 
 int bits_of(topologies::Precision precision) {
   const bool four = precision == topologies::Precision::fp4 || precision == topologies::Precision::nvfp4;
@@ -53,16 +52,60 @@ std::size_t rows_of(const Pool& pool) {
   return rows;
 }
 
-Interval interval_of(const Pool& pool) {
+/// A pool, and steps of the same method that it leaves out, which stand for what its few sources do not know.
+struct Neighbourhood {
+  Pool pool, others;
+  [[nodiscard]] Neighbourhood without(std::string_view source) const {
+    const auto left = [&](const Pool& all) {
+      Pool kept;
+      std::copy_if(all.begin(), all.end(), std::back_inserter(kept),
+                   [&](const ValidatedFamily* family) { return family->table != source; });
+      return kept;
+    };
+    return {left(pool), left(others)};
+  }
+};
+
+/// Families of the same method that are not in the pool of that kind.
+Pool neighbours(const std::vector<ValidatedFamily>& families, PoolKind kind, const StepTraits& traits,
+                std::string_view without_source) {
+  Pool others;
+  if (kind != PoolKind::width && kind != PoolKind::method) return others;
+  for (const auto& family : families) {
+    if (family.table != without_source && pooled(PoolKind::any_generation, family.traits, traits) &&
+        !pooled(kind, family.traits, traits))
+      others.push_back(&family);
+  }
+  return others;
+}
+
+struct WeightedResiduals {
+  std::vector<std::pair<double, double>> each;  ///< log(measured / predicted) and weight
+  double sum = 0, sources = 0;
+};
+
+WeightedResiduals weighted_residuals(const Pool& pool) {
   std::map<std::string_view, double> of_source;
   for (const auto* family : pool) of_source[family->table] += static_cast<double>(family->rows);
-  std::vector<std::pair<double, double>> weighted;  // residual and weight
-  double sum = 0;
+  WeightedResiduals weighted;
   for (const auto* family : pool) {
     const double weight = static_cast<double>(family->rows) / static_cast<double>(family->residuals.size()) /
                           std::sqrt(of_source[family->table]);
-    for (const double residual : family->residuals) weighted.emplace_back(std::log(residual), weight);
-    sum += weight * static_cast<double>(family->residuals.size());
+    for (const double residual : family->residuals) weighted.each.emplace_back(std::log(residual), weight);
+    weighted.sum += weight * static_cast<double>(family->residuals.size());
+  }
+  weighted.sources = static_cast<double>(of_source.size());
+  return weighted;
+}
+
+Interval interval_of(const Neighbourhood& of) {
+  auto made = weighted_residuals(of.pool);
+  auto& weighted = made.each;
+  double sum = made.sum;
+  if (const auto others = weighted_residuals(of.others); others.sum > 0) {
+    const double share = made.sum / made.sources * weight_of_neighbours / others.sum;
+    for (const auto& [residual, weight] : others.each) weighted.emplace_back(residual, weight * share);
+    sum += others.sum * share;
   }
   std::sort(weighted.begin(), weighted.end());
   const auto percentile = [&](double share) {
@@ -78,18 +121,15 @@ Interval interval_of(const Pool& pool) {
 
 /// The least factor, from `least` on in steps of a tenth, with which the rows of a pool's sources lie in intervals that
 /// were made of its other sources: nearly `band_share` of them.
-double own_widening(const Pool& pool, double least) {
+double own_widening(const Neighbourhood& of, double least) {
   std::set<std::string_view> sources;
-  for (const auto* family : pool) sources.insert(family->table);
+  for (const auto* family : of.pool) sources.insert(family->table);
   std::vector<std::pair<const ValidatedFamily*, Interval>> left_out;
   for (const auto source : sources) {
-    Pool others;
-    for (const auto* family : pool) {
-      if (family->table != source) others.push_back(family);
-    }
-    if (rows_of(others) < least_rows) continue;
+    const auto others = of.without(source);
+    if (rows_of(others.pool) < least_rows) continue;
     const auto interval = interval_of(others);
-    for (const auto* family : pool) {
+    for (const auto* family : of.pool) {
       if (family->table == source) left_out.emplace_back(family, interval);
     }
   }
@@ -162,9 +202,10 @@ std::vector<LeftOut> left_out_intervals(const std::vector<ValidatedFamily>& fami
                          bits_of(traits.precision), is_small(traits));
     auto found = known.find(key);
     if (found == known.end()) {
-      const auto pool = left_out_pool(families, kind, family);
-      if (rows_of(pool) < least_rows) continue;
-      found = known.emplace(key, interval_of(pool)).first;
+      const Neighbourhood of{left_out_pool(families, kind, family),
+                             neighbours(families, kind, family.traits, family.table)};
+      if (rows_of(of.pool) < least_rows) continue;
+      found = known.emplace(key, interval_of(of)).first;
     }
     made.emplace_back(&family, found->second);
   }
@@ -255,8 +296,9 @@ std::optional<ErrorBand> ErrorBands::of(const StepTraits& traits, std::string_vi
     most_network = std::max(most_network, family->traits.network);
   }
   band.sources = sources.size();
-  const double factor = own_widening(pool, widening(kind));
-  auto interval = interval_of(pool).widened(factor, factor);
+  const Neighbourhood near{pool, neighbours(families_, kind, traits, without_source)};
+  const double factor = own_widening(near, widening(kind));
+  auto interval = interval_of(near).widened(factor, factor);
   if (traits.chips > 2 * most_chips) {
     interval.high +=
         std::log1p(loss_of_a_doubling) * std::log2(static_cast<double>(traits.chips) / static_cast<double>(most_chips));
@@ -325,52 +367,6 @@ std::map<std::string, double> ErrorBands::coverage_of_tables() const {
   }
   for (auto& [table, share] : held) share /= rows[table];
   return held;
-}
-
-namespace {
-
-/// Of the last file that was asked for, by the steps of a machine's own: widening the pools takes as long as a step of
-/// a few stages, and an explorer or a search asks for every step.
-std::shared_ptr<const ErrorBands> bands_of(const std::filesystem::path& file, int own_steps) {
-  static std::mutex one_at_a_time;
-  static std::pair<std::filesystem::path, std::filesystem::file_time_type> known;
-  static std::map<int, std::shared_ptr<const ErrorBands>> bands;
-  const std::scoped_lock lock(one_at_a_time);
-  const std::pair now(file, std::filesystem::last_write_time(file));
-  if (known != now) bands.clear();
-  known = now;
-  auto& made = bands[own_steps];
-  if (!made) made = std::make_shared<const ErrorBands>(bands_after_own_steps(read_families(file), own_steps));
-  return made;
-}
-
-}  // namespace
-
-std::optional<ErrorBand> error_band(const scenario::Scenario& scenario, double exposed_share) {
-  const auto file = scenario::data_root() / "topologies/catalog/validated.csv";
-  if (scenario.time_model != cost::TimeModel::calibrated || scenario.replay || !std::filesystem::exists(file) ||
-      scenario.cluster.chips().count() > 1)
-    return std::nullopt;
-  const auto& kernels = scenario.cluster.chip().kernels;
-  const int steps = kernels ? kernels->own_steps : 0;
-  const auto traits = traits_of(scenario, exposed_share);
-  auto band = bands_of(file, steps)->of(traits);
-  if (band && steps > 0) {
-    band->apart = bands_of(file, 0)->of(traits)->apart;  // of two plans of one machine, which knows itself
-    band->pool += ", each after " + std::to_string(steps) + (steps == 1 ? " step" : " steps") + " of its machine";
-  }
-  return band;
-}
-
-std::optional<ErrorBand> error_band(const scenario::Scenario& scenario, const Simulation& simulation) {
-  const auto& metrics = simulation.metrics;
-  auto band = error_band(scenario, metrics.breakdown.exposed_comm / metrics.step_time);
-  if (band && simulation.routing_draws && simulation.routing_draws->worst() > simulation.routing_draws->best()) {
-    band->low *= std::min(1.0, simulation.routing_draws->best() / metrics.step_time);
-    band->high *= std::max(1.0, simulation.routing_draws->worst() / metrics.step_time);
-    band->widened.emplace_back("paths are chosen by a hash");
-  }
-  return band;
 }
 
 }  // namespace lockstep::validation

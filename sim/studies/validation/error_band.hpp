@@ -7,7 +7,9 @@
 ///
 ///   generation, method, width   ->   generation, method   ->   method   ->   all
 ///
-/// Rows of one source resemble each other, so a row counts 1 / sqrt(rows of its source). The interval runs from the
+/// Rows of one source resemble each other, so a row counts 1 / sqrt(rows of its source). A pool of few sources knows
+/// little of the next one: beside them the steps of the same method on other generations and in other widths count as
+/// one source more, so that they weigh less the more sources the pool has. The interval runs from the
 /// 10th to the 90th percentile of a pool, on both sides of the median widened by a factor: the least with which the
 /// pools of that kind, each made without a whole source, hold 80 % of that source's rows, on the mean over the sources.
 /// Pools of `method` are made without the source's generation too, and pools of all without its method, since they

@@ -46,6 +46,21 @@ TEST(ErrorBand, PercentilesOfOneSource) {
   EXPECT_THAT(band->widened, IsEmpty());
 }
 
+// Steps of the same method elsewhere count as one source: beside one source of residuals 1 they have half of the
+// weight, so the 90th percentile is theirs, exp(0.2); beside ten sources they have 1/11, and it is 1.
+TEST(ErrorBand, NeighboursCountAsOneSource) {
+  for (const int sources : {1, 10}) {
+    std::vector<ValidatedFamily> families{family("u", traits("b", Method::fsdp), 0.2, 0)};
+    for (int i = 0; i < sources; ++i)
+      families.push_back(family("t" + std::to_string(i), traits("a", Method::fsdp), 0, 0));
+    const auto band = ErrorBands(families).of(traits("a", Method::fsdp));
+    ASSERT_TRUE(band);
+    EXPECT_EQ(band->pool, "a, fsdp, 16 bits");
+    EXPECT_EQ(band->low, 1);
+    EXPECT_NEAR(band->high, sources == 1 ? std::exp(0.2) : 1, 1e-9) << sources;
+  }
+}
+
 // The first pool with at least ten rows: of the width, of the method, of other generations, of all.
 TEST(ErrorBand, TheFirstPoolWithEnoughRows) {
   const auto fp8 = topologies::Precision::fp8;
