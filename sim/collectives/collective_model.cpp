@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/collectives/algorithms.hpp"
+#include "sim/collectives/tried_groups.hpp"
 #include "sim/core/errors.hpp"
 
 namespace lockstep::collectives {

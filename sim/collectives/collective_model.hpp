@@ -7,9 +7,10 @@
 
 #include "sim/collectives/group_network.hpp"
 #include "sim/collectives/stage_pairs.hpp"
-#include "sim/collectives/tried_groups.hpp"
 
 namespace lockstep::collectives {
+
+class TriedGroups;
 
 /// Rules for all collectives on networks.
 struct CollectiveRules {

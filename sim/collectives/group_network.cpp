@@ -8,6 +8,7 @@
 #include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/group_structure_private.hpp"
 #include "sim/collectives/slot_loads.hpp"
+#include "sim/core/cheaper.hpp"
 #include "sim/core/errors.hpp"
 
 namespace lockstep::collectives {
@@ -254,7 +255,7 @@ CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algo
   auto best = timed(node->protocols.front());
   for (std::size_t i = 1; i < node->protocols.size(); ++i) {
     auto other = timed(node->protocols[i]);
-    if (other.cost < best.cost) best = std::move(other);
+    if (is_cheaper(other.cost, best.cost)) best = std::move(other);
   }
   return best;
 }
@@ -301,7 +302,7 @@ CollectiveChoice GroupNetwork::choose(workloads::CollectiveKind kind, Bytes full
   if (structure_.members == 1) return best;
   for (const auto* algorithm : candidates(kind, forced, copies)) {
     auto choice = cheapest_protocol(*algorithm, kind, full_size, copies);
-    if (best.algorithm == nullptr || choice.cost < best.cost) best = std::move(choice);
+    if (best.algorithm == nullptr || is_cheaper(choice.cost, best.cost)) best = std::move(choice);
   }
   return best;
 }
@@ -313,7 +314,7 @@ Seconds GroupNetwork::cost(workloads::CollectiveKind kind, Bytes full_size, std:
   for (const auto* algorithm : candidates(kind, forced, copies)) {
     const auto known = algorithm->closed_form(kind, full_size, structure_);
     const auto cost = known ? *known : cheapest_protocol(*algorithm, kind, full_size, copies).cost;
-    if (!least || cost < *least) least = cost;
+    if (!least || is_cheaper(cost, *least)) least = cost;
   }
   return *least;
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "sim/core/errors.hpp"
+#include "sim/core/percent_text.hpp"
 
 namespace lockstep::preparation {
 namespace {
@@ -47,11 +48,6 @@ std::vector<topologies::LinkId> links_called(const topologies::Cluster& cluster,
   return links;
 }
 
-std::string percent(double share) {
-  std::string text = std::to_string(100 * share);
-  return text.substr(0, text.find('.') + 2) + " %";
-}
-
 }  // namespace
 
 void share_links(const scenario::Scenario& scenario, topologies::Cluster& cluster) {
@@ -74,7 +70,7 @@ void share_links(const scenario::Scenario& scenario, topologies::Cluster& cluste
     }
     if (full >= 0) {
       problems.add({scenario.where(key), key,
-                    "others take " + percent(shares[full]) + " of " + cluster.link_name(full) + " in all",
+                    "others take " + percent_text(shares[full]) + " of " + cluster.link_name(full) + " in all",
                     "less than 100 %"});
     }
   }

@@ -1,6 +1,7 @@
 #include "sim/preparation/placement_cost.hpp"
 
 #include "sim/collectives/collective_model.hpp"
+#include "sim/collectives/tried_groups.hpp"
 #include "sim/cost/layer_time.hpp"
 
 namespace lockstep::preparation {

@@ -2,6 +2,7 @@
 // file.
 #include <algorithm>
 
+#include "sim/collectives/tried_groups.hpp"
 #include "sim/preparation/background.hpp"
 #include "sim/preparation/documents.hpp"
 #include "sim/preparation/expected_places.hpp"

@@ -6,23 +6,40 @@
 namespace lockstep::test {
 namespace {
 
-constexpr double rounding = 1e-9;  // of times that other factors make
 constexpr double folded_rounding = 1e-12;
 constexpr double most_unfolded = 4e5;  // operations over all ranks
 
-Verdict alike(const Figures& figures, const Simulated& other, double tolerance, double factor = 1) {
+Verdict alike(const Figures& figures, const Simulated& other, double tolerance) {
   if (!other.figures) return violated("the other is refused", other.text);
-  const double distance = apart(figures, *other.figures, factor);
+  const double distance = apart(figures, *other.figures);
   if (distance <= tolerance && figures.peak_bytes == other.figures->peak_bytes) return holds(distance);
   return violated(to_string(figures) + "\n" + to_string(*other.figures), other.text, distance);
 }
 
-/// All rates times k, all times over k: every time over k, the same memory. Exactly so for powers of two.
-Verdict scaling(Subject& subject, double k, double tolerance) {
-  return alike(subject.figures, simulated(subject, subject.draft, Speedup::of_all(k)), tolerance, k);
+Verdict alike_but_for_rounding(Subject& subject, const Simulated& other) {
+  return alike(subject.figures, other,
+               other.figures ? rounding_of(subject, apart(subject.figures, *other.figures)) : rounding_bound);
 }
-Verdict four_times_as_fast(Subject& subject) { return scaling(subject, 4, rounding); }
-Verdict a_third_as_fast(Subject& subject) { return scaling(subject, 1.0 / 3, rounding); }
+
+Figures as_slow(Figures figures, double k) {
+  for (const auto time : {&Figures::step_s, &Figures::compute_s, &Figures::exposed_s, &Figures::bubble_s})
+    figures.*time *= k;
+  return figures;
+}
+
+/// All rates times k, all times over k: every time over k, the same memory. Exactly so for powers of two.
+Verdict scaling(Subject& subject, double k) {
+  auto other = simulated(subject, subject.draft, Speedup::of_all(k));
+  if (other.figures) *other.figures = as_slow(*other.figures, k);
+  return alike_but_for_rounding(subject, other);
+}
+Verdict four_times_as_fast(Subject& subject) { return scaling(subject, 4); }
+Verdict a_third_as_fast(Subject& subject) { return scaling(subject, 1.0 / 3); }
+
+/// SimGrid, which the subject ran on, and our own solver share links alike.
+Verdict engines(Subject& subject) {
+  return alike_but_for_rounding(subject, simulated(subject, subject.draft, {}, true, engine::EngineKind::max_min));
+}
 
 Verdict folding(Subject& subject) {
   if (subject.figures.operations > most_unfolded) return does_not_apply();
@@ -56,14 +73,18 @@ Verdict memory_size(Subject& subject) {
   return alike(subject.figures, simulated(subject, subject.draft, larger), 0);
 }
 
+/// Where collectives take next to no time. Otherwise gradients that wait for their reduction fill the more memory the
+/// shorter the passes between them are: a step of half the sequences had one of 3584 x 4096 in fp32 more (58.7 MB) at
+/// its peak, and 512 tokens of 4096 in bf16 less (4.2 MB), 8 % of it in all.
 Verdict no_less_memory(Subject& subject, const Draft& more) {
-  const auto other = simulated(subject, more);
-  if (!other.figures) return does_not_apply();  // a schedule may refuse a number of microbatches
-  const double missing =
-      (subject.figures.peak_bytes - other.figures->peak_bytes) / std::max(subject.figures.peak_bytes, 1.0);
-  return missing <= memory_bound
-             ? holds(std::max(missing, 0.0))
-             : violated(to_string(subject.figures) + "\n" + to_string(*other.figures), other.text, missing);
+  constexpr double fast = 0x1p10;
+  const Speedup links{.link = fast, .host = fast, .latency = fast};
+  const auto one = simulated(subject, subject.draft, links), other = simulated(subject, more, links);
+  if (!one.figures || !other.figures) return does_not_apply();  // a schedule may refuse a number of microbatches
+  const double missing = (one.figures->peak_bytes - other.figures->peak_bytes) / std::max(one.figures->peak_bytes, 1.0);
+  return missing <= 0 ? holds()
+                      : violated(to_string(*one.figures) + "\n" + to_string(*other.figures),
+                                 one.text + "---\n" + other.text, missing);
 }
 
 Verdict larger_microbatches(Subject& subject) {
@@ -83,6 +104,7 @@ Verdict more_microbatches(Subject& subject) {
 const std::vector<Relation>& relations_of_form() {
   static const std::vector<Relation> list{{"four times as fast", four_times_as_fast},
                                           {"a third as fast", a_third_as_fast},
+                                          {"engines", engines},
                                           {"folding", folding},
                                           {"order of keys", order_of_keys},
                                           {"names", names},

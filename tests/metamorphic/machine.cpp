@@ -5,13 +5,12 @@
 namespace lockstep::test {
 namespace {
 
-constexpr double rounding = 1e-9;
 constexpr double symmetric_rounding = 1e-12;
 
 Verdict no_longer(const Simulated& slow, const Simulated& fast, double bound) {
   if (!slow.figures || !fast.figures) return does_not_apply();
   const double excess = fast.figures->step_s / slow.figures->step_s - 1;
-  if (excess <= bound) return holds(excess > rounding ? excess : 0);
+  if (excess <= bound) return holds(excess > rounding_bound ? excess : 0);
   return violated(to_string(*slow.figures) + "\n" + to_string(*fast.figures),
                   "# no longer than\n" + fast.text + "---\n" + slow.text, excess);
 }
@@ -28,11 +27,15 @@ Verdict faster(Subject& subject, const Speedup& speedup) {
                    anomaly_bound);
 }
 
-/// On twice as fast a chip another mesh may be chosen, which is not worse than the old one.
+/// On twice as fast a chip another mesh may be chosen, which is not worse than the old one by the closed forms that
+/// choose it. What collectives of two axes do to each other on shared links they leave out, and then no bound holds: a
+/// tensor axis over two nodes, whose collectives share the NICs with those of the data axis, made a step 35 % longer.
 Verdict chosen_mesh(Subject& subject) {
   if (subject.draft.has("mesh") || subject.figures.mesh == "{}") return does_not_apply();
-  return no_longer(simulated(subject, placed(subject), {.compute = 2}),
-                   simulated(subject, subject.draft, {.compute = 2}), choice_bound);
+  const auto alone = [&](const Draft& draft) {
+    return simulated(subject, draft, {.compute = 2}, true, engine::EngineKind::reference);
+  };
+  return no_longer(alone(placed(subject)), alone(subject.draft), choice_bound);
 }
 
 Verdict faster_links(Subject& subject) { return faster(subject, {.link = 2}); }
@@ -51,9 +54,15 @@ bool joins_several(const Draft& draft) {
          draft.has("cluster.pods");
 }
 
-/// A reduction of local updates that inner steps hide anyway takes the more of their links the faster it is.
-double bound_of_meetings(const Draft& draft) {
-  return draft.has("training.local_updates") ? anomaly_bound : meeting_bound;
+/// Better routes or places. Each collective by itself is no slower. Where two meet on a link, a sprayed reduction that
+/// compute hides anyway may take the more of it from one that the step waits for (3.4 % was seen, of tokens to
+/// experts).
+Verdict no_longer_by_routes(Subject& subject, const Draft& worse, const Draft& better) {
+  const auto on = [&](engine::EngineKind engine, double bound) {
+    return no_longer(simulated(subject, worse, {}, true, engine), simulated(subject, better, {}, true, engine), bound);
+  };
+  auto alone = on(engine::EngineKind::reference, order_bound);
+  return alone.kind == Verdict::Kind::holds ? on(engine::EngineKind::simgrid, anomaly_bound) : alone;
 }
 
 /// Packets over all equal paths against each pair of NICs on one of them.
@@ -65,7 +74,17 @@ Verdict spray(Subject& subject) {
     sprayed.set(fabric + ".routing", "spray");
     hashed.set(fabric + ".routing", "ecmp");
   }
-  return no_longer(simulated(subject, hashed), simulated(subject, sprayed), bound_of_meetings(subject.draft));
+  return no_longer_by_routes(subject, hashed, sprayed);
+}
+
+/// Mesh axes whose groups span several nodes.
+int axes_over_nodes(const std::string& mesh) {
+  int axes = 0;
+  for (std::size_t begin = 0, end = 0; (end = mesh.find(']', begin)) != std::string::npos; begin = end + 1) {
+    const auto axis = mesh.substr(begin, end - begin);
+    axes += axis.find("node/") != std::string::npos || axis.find("hall/") != std::string::npos ? 1 : 0;
+  }
+  return axes;
 }
 
 /// Neighbours of the mesh on one node, nodes in their order, against nodes in a random order. Not on a dragonfly, whose
@@ -84,7 +103,10 @@ Verdict contiguous(Subject& subject) {
   auto scattered = packed;
   packed.set("cluster.order", "packed");
   scattered.set("cluster.order", "{scattered: " + std::to_string(subject.random.between(1, 100)) + "}");
-  return no_longer(simulated(subject, scattered), simulated(subject, packed), bound_of_meetings(subject.draft));
+  // Of two axes over nodes, the one whose members lie apart may be luckier in a random order.
+  if (axes_over_nodes(subject.figures.mesh) > 1)
+    return no_longer(simulated(subject, scattered), simulated(subject, packed), anomaly_bound);
+  return no_longer_by_routes(subject, scattered, packed);
 }
 
 /// Nodes on one switch without limits are alike, so any order of them is the same order.

@@ -11,10 +11,20 @@ Simulated simulated(Subject& subject, const Draft& draft, const Speedup& speedup
   return {text, simulated(text, subject.folder, fold, engine)};
 }
 
-double apart(const Figures& a, const Figures& b, double factor) {
+double rounding_of(Subject& subject, double distance) {
+  double bound = rounding_bound;
+  if (distance <= bound) return bound;
+  for (const double compute : {1 + 0x1p-40, 1 - 0x1p-40}) {
+    if (const auto nudged = simulated(subject, subject.draft, {.compute = compute}); nudged.figures)
+      bound = std::max(bound, apart(subject.figures, *nudged.figures));
+  }
+  return bound;
+}
+
+double apart(const Figures& a, const Figures& b) {
   double worst = 0;
   for (const auto time : {&Figures::step_s, &Figures::compute_s, &Figures::exposed_s, &Figures::bubble_s})
-    worst = std::max(worst, std::abs(a.*time - b.*time * factor) / a.step_s);
+    worst = std::max(worst, std::abs(a.*time - b.*time) / a.step_s);
   return worst;
 }
 

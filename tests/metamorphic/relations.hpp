@@ -35,14 +35,14 @@ struct Relation {
 /// often.
 inline constexpr double anomaly_bound = 0.15;
 
-/// Better routes and places: shorter collectives meet others in another order.
-inline constexpr double meeting_bound = 0.01;
-
-/// What lies in memory at an instant depends on which collectives have ended by then.
-inline constexpr double memory_bound = 0.01;
+/// Better routes and places, each collective by itself: shorter ones come in another order on their streams.
+inline constexpr double order_bound = 0.01;
 
 /// A mesh is chosen by closed forms of blocks one at a time, so its step may be this much longer than another's.
 inline constexpr double choice_bound = 0.10;
+
+/// Times that differ by rounding alone.
+inline constexpr double rounding_bound = 1e-9;
 
 /// All of them, in the order in which they are checked.
 [[nodiscard]] const std::vector<Relation>& relations();
@@ -68,8 +68,12 @@ struct Simulated {
 };
 [[nodiscard]] Simulated simulated(Subject& subject, const Draft& draft, const Speedup& speedup = {}, bool fold = true,
                                   engine::EngineKind engine = engine::EngineKind::simgrid);
-/// The most that any time of `a` differs from `b` times `factor`, over the step.
-[[nodiscard]] double apart(const Figures& a, const Figures& b, double factor = 1);
+/// How far times may be apart that differ by rounding alone: rounding_bound, or what the step makes of a change of
+/// 2^-40 in its compute rates, if that is more. Collectives that meet on a link again and again may double a difference
+/// each time (one of jittered chips made 2e-7 of 1e-11), so what a step makes of the last digits is asked of it.
+[[nodiscard]] double rounding_of(Subject& subject, double distance);
+/// The most that any time differs between them, over the step of `a`.
+[[nodiscard]] double apart(const Figures& a, const Figures& b);
 /// The subject without what is drawn by chip or link: those of another network are others.
 [[nodiscard]] Draft unperturbed(const Draft& draft);
 /// Its figures.

@@ -6,6 +6,7 @@
 #include "sim/studies/isolated.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/common_options.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/problems_once.hpp"
 #include "tools/commands/scenario_variants.hpp"
@@ -90,7 +91,7 @@ void add_cost(CommandLine& line, spdlog::logger& log) {
   command.option("--prices", arguments->prices, "file with prices and powers (YAML)").required();
   command.option("--tokens", arguments->tokens, "tokens to train on").between(1.0, 1e18).required();
   add_engine_option(command, arguments->engine);
-  command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
+  add_json_option(command, arguments->json);
   command.option("--out", arguments->out, "folder for cost.json and power.svg, the power over a step");
   command.footer(
       "Examples:\n  lockstep cost scenarios/published/llama3-405b-54-days.yaml --prices "

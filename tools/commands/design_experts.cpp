@@ -4,6 +4,7 @@
 #include "sim/studies/place_ranks/expert_study.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/common_options.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/fastest_plan.hpp"
 #include "tools/commands/given_scenario.hpp"
@@ -64,7 +65,7 @@ void add_design_experts(Command& design, spdlog::logger& log) {
   command.option("--write", a.write,
                  "write the tokens in the new order of experts as a CSV that `routing.loads` takes");
   command.option("--out", a.out, "folder for report.html and experts.json");
-  command.option("--json", a.json, "write the result as JSON to a file, or to stdout with -");
+  add_json_option(command, a.json);
   command.footer("Example:\n  lockstep design experts job.yaml --set routing.loads=counted.csv --write placed.csv");
   command.callback([arguments, typed = command.typed(), &log] { run_experts(*arguments, *typed, log); });
 }

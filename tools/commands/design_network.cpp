@@ -7,6 +7,7 @@
 #include "sim/studies/design_networks/network_design.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/common_options.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/file_content.hpp"
 #include "tools/commands/interrupt.hpp"
@@ -141,11 +142,10 @@ void add_design_network(Command& design, spdlog::logger& log) {
   command.option("--within", a.within, "percent by which times may differ and still be taken for equal")
       .between(0.0, 50.0)
       .shows_default();
-  command.option("--jobs", a.jobs, "simulations at a time").between(1, 1024).shows_default();
-  command.option("--limit", a.limit, "seconds after which the search stops, with what is known by then")
-      .between(0.001, 1e7);
+  add_jobs_option(command, a.jobs);
+  add_limit_option(command, a.limit, "what is known by then");
   add_engine_option(command, a.engine);
-  command.option("--json", a.json, "write the result as JSON to a file, or to stdout with -");
+  add_json_option(command, a.json);
   command.option("--out", a.out, "folder for report.html, network.json, the picture network.svg and space.yaml");
   command.footer(
       "Ctrl-C ends the search as --limit does; a second one ends the program.\n"

@@ -7,6 +7,7 @@
 #include "sim/studies/place_ranks/place_ranks.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/common_options.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/fastest_plan.hpp"
 #include "tools/commands/given_scenario.hpp"
@@ -125,13 +126,12 @@ void add_design_placement(Command& design, spdlog::logger& log) {
       .between(0, 1000000)
       .shows_default();
   command.option("--seed", a.seed, "of the moves").shows_default();
-  command.option("--jobs", a.jobs, "simulations at a time").between(1, 1024).shows_default();
-  command.option("--limit", a.limit, "seconds after which the search stops, with the best order so far")
-      .between(0.001, 1e7);
+  add_jobs_option(command, a.jobs);
+  add_limit_option(command, a.limit, "the best order so far");
   add_engine_option(command, a.engine);
   command.option("--write", a.write, "write the scenario with the best order as a file that `lockstep run` takes");
   command.option("--out", a.out, "folder for report.html, placement.json and the picture placement.svg");
-  command.option("--json", a.json, "write the result as JSON to a file, or to stdout with -");
+  add_json_option(command, a.json);
   command.footer(
       "Ctrl-C ends the search as --limit does; a second one ends the program.\n"
       "Example:\n  lockstep design placement scenarios/llama3-70b-h100-oversubscribed.yaml --set "

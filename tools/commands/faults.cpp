@@ -6,6 +6,7 @@
 #include "sim/studies/faults/fault_study.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/common_options.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/fault_text.hpp"
@@ -54,7 +55,7 @@ void add_faults(CommandLine& line, spdlog::logger& log) {
       .between(1, 100'000)
       .shows_default();
   command.option("--out", arguments->out, "folder for report.html and faults.json");
-  command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
+  add_json_option(command, arguments->json);
   command.option("--set", arguments->overrides, "replace a key of the scenario: a.b=c (may be repeated)").repeatable();
   command.footer("Example:\n  lockstep faults scenarios/llama3-70b-h100-oversubscribed.yaml");
   command.callback([arguments, &log] { run_faults(*arguments, log); });

@@ -10,6 +10,7 @@
 #include "sim/studies/goodput/run_facts.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/common_options.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/fastest_plan.hpp"
 #include "tools/commands/given_scenario.hpp"
@@ -121,7 +122,7 @@ void add_goodput(CommandLine& line, spdlog::logger& log) {
   command.flag("--published", arguments->published,
                "also: the failures of the run's own rates beside those that published rates of parts predict");
   command.option("--out", arguments->out, "folder for report.html and goodput.json, and with --published failures.svg");
-  command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
+  add_json_option(command, arguments->json);
   command.footer(
       "Example:\n  lockstep goodput scenarios/published/llama3-405b-54-days.yaml --tokens 15.6e12 --price 2");
   command.callback([arguments, &log] { run_goodput(*arguments, log); });

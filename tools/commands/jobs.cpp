@@ -6,6 +6,7 @@
 #include "sim/studies/jobs/job_study.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/common_options.hpp"
 #include "tools/commands/problems_once.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
@@ -143,7 +144,7 @@ void add_jobs(CommandLine& line, spdlog::logger& log) {
       .between(1, 1000)
       .shows_default();
   command.option("--out", arguments->out, "folder for report.html, jobs.json and jobs.svg");
-  command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
+  add_json_option(command, arguments->json);
   command.footer(
       "Example (both files: docs/howto/share_a_network.md):\n  lockstep jobs dense.yaml experts.yaml --hosts given "
       "--hosts "

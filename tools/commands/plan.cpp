@@ -8,6 +8,7 @@
 #include "sim/studies/planning/memory_front.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/common_options.hpp"
 #include "tools/commands/draws_option.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/interrupt.hpp"
@@ -182,12 +183,9 @@ void add_plan(CommandLine& line, spdlog::logger& log) {
   command.option("--top", arguments->top, "how many plans to show, all of them proven")
       .between(1, 1000)
       .shows_default();
-  command.option("--jobs", arguments->jobs, "simulations at a time").between(1, 1024).shows_default();
-  command
-      .option("--limit", arguments->limit,
-              "seconds after which the search stops, with the best plans so far and what others may gain")
-      .between(0.001, 1e7);
-  command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
+  add_jobs_option(command, arguments->jobs);
+  add_limit_option(command, arguments->limit, "the best plans so far and what others may gain");
+  add_json_option(command, arguments->json);
   command.option("--write", arguments->write, "write the best plan as a scenario file that `lockstep run` takes");
   command.option("--out", arguments->out,
                  "folder for report.html, plan.json and the best plan as best.yaml; the report also has the best plans "

@@ -10,6 +10,7 @@
 #include "tools/commands/collective_arguments.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/common_options.hpp"
 #include "tools/commands/refuse.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
@@ -202,7 +203,7 @@ void add_replay(CommandLine& line, spdlog::logger& log) {
               "with --scenario: a key that the trace does not tell, such as "
               "model=llama-2-7b or batch.sequence_length=4096 (may be repeated)")
       .repeatable();
-  command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
+  add_json_option(command, arguments->json);
   command.option("--out", arguments->out,
                  "folder for report.html, with the lanes as recorded and as replayed, and result.json");
   command.footer(

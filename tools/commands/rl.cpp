@@ -3,6 +3,7 @@
 #include "sim/studies/rl/loop_study.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/common_options.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
 #include "tools/output/studies/rl_text.hpp"
@@ -48,7 +49,7 @@ void add_rl(CommandLine& line, spdlog::logger& log) {
       .option("--nodes", arguments->nodes,
               "share so many nodes out over the two pools in every way, instead of the split of the files")
       .between(2, 100'000);
-  command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
+  add_json_option(command, arguments->json);
   command.footer("Example:\n  lockstep rl grpo.yaml --nodes 16");
   command.callback([arguments, &log] { run_rl(*arguments, log); });
 }

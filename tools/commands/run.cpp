@@ -9,6 +9,7 @@
 #include "sim/studies/sensitivity/faster_parts.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/common_options.hpp"
 #include "tools/commands/draws_option.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/fastest_plan.hpp"
@@ -208,7 +209,7 @@ void add_run(CommandLine& line, spdlog::logger& log) {
   command.option("--goal", arguments->goal,
                  "file for the step as GOAL, which packet simulators read (LogGOPSim, ATLAHS): computations, sends and "
                  "receives of all ranks");
-  command.option("--json", arguments->json, "write the result as JSON to a file, or to stdout with -");
+  add_json_option(command, arguments->json);
   command.option("--dump", arguments->dump, "print one intermediate value instead of simulating")
       .one_of({"scenario", "cluster", "mesh", "plan", "step", "program", "timeline"});
   add_engine_option(command, arguments->engine);

@@ -6,6 +6,7 @@
 
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/common_options.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/refuse.hpp"
 #include "tools/output/elements/answer.hpp"
@@ -153,7 +154,7 @@ void add_sweep(CommandLine& line, spdlog::logger& log) {
   auto arguments = std::make_shared<SweepArguments>();
   command.option("file", arguments->file, "sweep file (YAML); without one nothing is simulated and --db is only read");
   command.option("--db", arguments->db, "database to create or resume (default: the sweep file's name with .db, here)");
-  command.option("--jobs", arguments->jobs, "simulations at a time").between(1, 1024).shows_default();
+  add_jobs_option(command, arguments->jobs);
   command.option("--shard", arguments->shard, "simulate one part of N: I/N, I from 0").shows_default();
   add_engine_option(command, arguments->engine);
   command.flag("--yes", arguments->yes,

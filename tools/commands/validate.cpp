@@ -9,6 +9,7 @@
 #include "sim/studies/validation/error_band.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/common_options.hpp"
 #include "tools/commands/engine_option.hpp"
 #include "tools/commands/measured_tables.hpp"
 #include "tools/commands/refuse.hpp"
@@ -173,7 +174,7 @@ void add_validate(CommandLine& line, spdlog::logger& log) {
       .one_of(models_of_time)
       .shows_default();
   add_engine_option(command, arguments->engine);
-  command.option("--jobs", arguments->jobs, "simulations at a time").between(1, 1024).shows_default();
+  add_jobs_option(command, arguments->jobs);
   command.flag("--families", arguments->families,
                "also print a line for every model of a table (always, if tables are named)");
   command.option("--json", arguments->json, "write families and rows as JSON to a file, or to stdout with -");

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/core/cheaper.hpp"
 #include "topologies/placement/placement_private.hpp"
 
 namespace lockstep::topologies {
@@ -197,7 +198,7 @@ std::variant<std::vector<MeshAxis>, PlacementError> place_by_cost(const Cluster&
   Seconds least(0);
   const auto consider = [&](const std::vector<MeshAxis>& axes) {
     const Seconds candidate_cost = cost(Mesh(cluster, axes, ""));
-    if (!best.empty() && !(candidate_cost < least)) return;
+    if (!best.empty() && !is_cheaper(candidate_cost, least)) return;
     best = axes;
     least = candidate_cost;
   };

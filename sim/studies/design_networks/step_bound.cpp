@@ -1,7 +1,6 @@
 #include "sim/studies/design_networks/step_bound.hpp"
 
 #include <algorithm>
-#include <compare>
 #include <limits>
 #include <map>
 #include <set>
@@ -25,23 +24,33 @@ using LinkLoad = std::vector<std::pair<collectives::SlotId, double>>;
 /// Of all links of a group, those that differ.
 using GroupLoad = std::set<LinkLoad>;
 
+/// A flow that crosses a link; `Kind` says which flow, as far as it matters.
+template <typename Kind>
+using Crossings = std::vector<std::pair<topologies::LinkId, Kind>>;
+
+/// Calls `visit` for every link that is crossed, with the kinds that cross it and the seconds for each byte of them.
+template <typename Kind, typename Visit>
+void for_each_link(Crossings<Kind> crossings, const Program& program, Visit visit) {
+  std::sort(crossings.begin(), crossings.end());
+  for (auto at = crossings.begin(); at != crossings.end();) {
+    std::vector<std::pair<Kind, double>> kinds;
+    const auto link = at->first;
+    while (at != crossings.end() && at->first == link) {
+      const auto next = std::upper_bound(at, crossings.end(), *at);
+      kinds.emplace_back(at->second, static_cast<double>(next - at) / program.links[link].value());
+      at = next;
+    }
+    visit(std::move(kinds));
+  }
+}
+
 GroupLoad load_of(const collectives::ProgramGroup& group, const Program& program) {
-  std::vector<std::pair<topologies::LinkId, collectives::SlotId>> crossings;
+  Crossings<collectives::SlotId> crossings;
   for (const auto& flow : group.flows) {
     for (const auto link : flow.links) crossings.emplace_back(link, flow.slot);
   }
-  std::sort(crossings.begin(), crossings.end());
   GroupLoad loads;
-  for (std::size_t i = 0; i < crossings.size();) {
-    LinkLoad load;
-    const auto link = crossings[i].first;
-    while (i < crossings.size() && crossings[i].first == link) {
-      const auto first = i;
-      while (i < crossings.size() && crossings[i] == crossings[first]) ++i;
-      load.emplace_back(crossings[first].second, static_cast<double>(i - first) / program.links[link].value());
-    }
-    loads.insert(std::move(load));
-  }
+  for_each_link(std::move(crossings), program, [&](LinkLoad load) { loads.insert(std::move(load)); });
   return loads;
 }
 
@@ -157,38 +166,28 @@ struct Stream {
 using SharedLoad = std::vector<std::pair<CommunicatorId, LinkLoad>>;
 
 std::set<SharedLoad> shared_loads(const Program& program) {
-  struct Crossing {
-    topologies::LinkId link;
-    CommunicatorId communicator;
-    collectives::SlotId slot;
-    auto operator<=>(const Crossing&) const = default;
-  };
   std::set<CommunicatorId> used;
   for (const auto& op : program.ops) {
     if (op.kind == ProgramOp::Kind::collective) used.insert(op.communicator);
   }
-  std::vector<Crossing> crossings;
+  using SlotOf = std::pair<CommunicatorId, collectives::SlotId>;
+  Crossings<SlotOf> crossings;
   for (const auto communicator : used) {
     for (const auto& group : program.communicators[communicator].groups) {
       for (const auto& flow : group.flows) {
-        for (const auto link : flow.links) crossings.push_back({link, communicator, flow.slot});
+        for (const auto link : flow.links) crossings.emplace_back(link, SlotOf(communicator, flow.slot));
       }
     }
   }
-  std::sort(crossings.begin(), crossings.end());
   std::set<SharedLoad> loads;
-  for (std::size_t i = 0; i < crossings.size();) {
+  for_each_link(std::move(crossings), program, [&](const std::vector<std::pair<SlotOf, double>>& slots) {
     SharedLoad load;
-    const auto link = crossings[i].link;
-    while (i < crossings.size() && crossings[i].link == link) {
-      const auto first = i;
-      while (i < crossings.size() && crossings[i] == crossings[first]) ++i;
-      const auto [_, communicator, slot] = crossings[first];
-      if (load.empty() || load.back().first != communicator) load.emplace_back(communicator, LinkLoad{});
-      load.back().second.emplace_back(slot, static_cast<double>(i - first) / program.links[link].value());
+    for (const auto& [slot, seconds] : slots) {
+      if (load.empty() || load.back().first != slot.first) load.emplace_back(slot.first, LinkLoad{});
+      load.back().second.emplace_back(slot.second, seconds);
     }
     loads.insert(std::move(load));
-  }
+  });
   return loads;
 }
 

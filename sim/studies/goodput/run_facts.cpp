@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "sim/core/percent_text.hpp"
 #include "sim/studies/faults/fault_study.hpp"
 #include "sim/studies/faults/losses.hpp"
 
@@ -147,8 +148,8 @@ class Finding {
         found_.notes.push_back(one.name + ": the job stops without " + parts[i].name + ": " + without[i].partition);
       const double speed = without[i].partition.empty() ? whole().metrics.step_time / without[i].step : 0;
       if (speed > 1 + 1e-9)
-        found_.notes.push_back(one.name + ": the step is " + std::to_string(100 * (speed - 1)).substr(0, 4) +
-                               " % faster without " + parts[i].name + "; it is taken as no slower");
+        found_.notes.push_back(one.name + ": the step is " + percent_text(speed - 1) + " faster without " +
+                               parts[i].name + "; it is taken as no slower");
       result.push_back({parts[i].name, parts[i].alike, std::min(1.0, speed)});
     }
     return result;

@@ -226,6 +226,30 @@ TEST(GroupNetwork, TakesWhatTheLibraryHas) {
   EXPECT_THROW((void)groups.network.choose(Kind::all_to_all, Bytes(1), "tree"), InternalError);
 }
 
+// Two members: a ring sends V/2 there and V/2 back, a tree its two halves up and down, and both cross each NIC of
+// bandwidth W with V bytes in two steps of h seconds,
+//   T = 2 h + V / W.
+// The costs are equal but for the order in which they are added up, so the first of the list is taken at every size
+// and rate. A ring and a tree cut T into other phases, so that rounding would otherwise decide about contention.
+TEST(GroupNetwork, TakesTheFirstOfEqualsWhateverTheRounding) {
+  const auto crossbar = fabric(topologies::Crossbar{});
+  topologies::NodeSpec spec = node(1, 1);
+  spec.protocols = {{"Simple", 1, Seconds(25e-6), Seconds(3.5e-6), Seconds(9e-6), Seconds(40e-6)}};
+  for (const double slower : {1.0, 1.0 / 3, 1.0 / 7, 0.1}) {
+    auto slow = spec;
+    slow.nic = slow.nic * slower;
+    const Grouped pair(build_cluster(nodes(2, crossbar, slow)), {on("data", {"node"})}, {"data"});
+    for (std::int64_t bytes = 1; bytes < 1'000'000'000; bytes = 3 * bytes + 1) {
+      const auto all = pair.network.choices(Kind::all_reduce, Bytes(bytes));
+      ASSERT_GT(all.size(), 2U);
+      for (const auto& one : all) EXPECT_NEAR(one.cost / all.front().cost, 1, 1e-12) << one.label;
+      const auto taken = pair.network.choose(Kind::all_reduce, Bytes(bytes));
+      EXPECT_EQ(taken.label, all.front().label) << bytes << " bytes at " << slower;
+      EXPECT_EQ(pair.network.cost(Kind::all_reduce, Bytes(bytes)), taken.cost);
+    }
+  }
+}
+
 TEST(GroupNetwork, OfOneMemberCostsNothing) {
   const Grouped groups(build_cluster(nodes(2, fabric(topologies::Crossbar{}))),
                        {on("data", {"node"}), on("tensor", {"gpu"}), on("expert", {"gpu/1"})}, {"expert"});

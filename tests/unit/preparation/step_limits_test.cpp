@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "sim/collectives/tried_groups.hpp"
 #include "sim/preparation/placement_cost.hpp"
 #include "sim/preparation/preparing_private.hpp"
 #include "tests/unit/scenario/small_scenario.hpp"

@@ -66,6 +66,16 @@ TEST(PlacementSearch, TheFirstFoundWinsTies) {
   EXPECT_EQ(outcome.axes[0].factors, (std::vector<topologies::Factor>{{0, 4, 1}}));
 }
 
+/// Later ones cost less by 2^-52, as sums in another order may.
+TEST(PlacementSearch, RoundingBreaksNoTies) {
+  const topologies::Cluster cluster = test::torus({8, 8}, test::always);
+  double cost = 1;
+  const Outcome outcome = search(cluster, {sized("tp", 4), sized("dp", 16)},
+                                 [&](const topologies::Mesh&) { return Seconds(cost -= 0x1p-52); });
+  EXPECT_EQ(outcome.tried, 3);
+  EXPECT_EQ(outcome.axes[0].factors, (std::vector<topologies::Factor>{{0, 4, 1}}));
+}
+
 /// Earlier requests lie innermost: on one axis the first has stride 1.
 TEST(PlacementSearch, EarlierRequestsLieInnermost) {
   const topologies::Cluster cluster = test::torus({24}, test::always);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/core/counted.hpp"
+#include "sim/core/percent_text.hpp"
 #include "sim/core/visible_text.hpp"
 
 namespace lockstep::output {
@@ -138,7 +139,7 @@ std::string fixed(double value, int digits) {
   return text.data();
 }
 
-std::string percent(double fraction) { return fixed(fraction * 100, 1) + " %"; }
+std::string percent(double fraction) { return percent_text(fraction); }
 
 std::string signed_percent(double fraction) { return (fraction < 0 ? "-" : "+") + percent(std::abs(fraction)); }
 
