@@ -160,5 +160,22 @@ TEST(CommandLineOptions, HelpAndVersionGoToStdoutWithExit0) {
   EXPECT_EQ(values.ran, 0);
 }
 
+// What a user typed, as a shell takes it: words with spaces in quotes, and no place of results.
+TEST(CommandLineWords, AreKeptWithoutThePlaceOfResults) {
+  commands::CommandLine line("Tries the command line.", "tried");
+  std::string file, out;
+  bool ran = false;
+  auto work = line.command("work", "does nothing");
+  work.option("file", file, "a file");
+  work.option("--out", out, "a folder");
+  work.callback([&ran, typed = work.typed()] { ran = *typed == "tried work 'my job.yaml'"; });
+  for (const auto& words : {std::vector<const char*>{"tried", "work", "--out", "a b", "my job.yaml"},
+                            {"tried", "work", "my job.yaml", "--out=a"}}) {
+    ran = false;
+    EXPECT_FALSE(line.run(static_cast<int>(words.size()), words.data()));
+    EXPECT_TRUE(ran);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::test

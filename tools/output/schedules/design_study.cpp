@@ -102,14 +102,23 @@ std::string what_more_memory_gives(const workloads::ScheduleRequest& request, co
          percent(worst_bubble(design, request, best.makespan)) + ".";
 }
 
+/// "rank 3", "ranks 1, 2 and 5", "ranks 1 to 14", "7 ranks"; in their order.
+std::string ranks_text(const std::vector<workloads::StageId>& ranks) {
+  if (ranks.size() == 1) return "rank " + std::to_string(ranks.front());
+  if (ranks.size() > 2 && ranks.back() - ranks.front() + 1 == std::ssize(ranks))
+    return "ranks " + std::to_string(ranks.front()) + " to " + std::to_string(ranks.back());
+  if (ranks.size() > 4) return std::to_string(ranks.size()) + " ranks";
+  std::string text = "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ") + std::to_string(ranks[i]);
+  return text;
+}
+
 std::string what_less_work_gives(const workloads::Design& design, const workloads::LessWork& less) {
   std::string who = "all ranks, which have the same work,";
-  if (less.ranks.size() < design.order.ranks.size()) {
-    who = less.ranks.size() == 1 ? "rank " : "ranks ";
-    for (std::size_t i = 0; i < less.ranks.size(); ++i)
-      who += (i == 0 ? "" : i + 1 == less.ranks.size() ? " and " : ", ") + std::to_string(less.ranks[i]);
-    who += less.ranks.size() == 1 ? ", the one with the most work," : ", those with the most work,";
-  }
+  if (less.ranks.size() < design.order.ranks.size())
+    who = ranks_text(less.ranks) +
+          (less.ranks.size() == 1 ? ", the one with the most work," : ", those with the most work,");
   const bool is_shorter = less.makespan < design.makespan * (1 - 1e-9);
   return "With 10 % less time for the work of " + who + " the makespan would " +
          (is_shorter
