@@ -197,12 +197,48 @@ TEST_F(Kinds, TheBestOfAllOrdersIsFound) {
     if (step > longest) longest = step, worst = order;
   } while (std::next_permutation(order.begin(), order.end()));
   EXPECT_GT(longest, best * 1.1);
+  EXPECT_GT(bound, best * 0.45) << "the stages' mean at the speed of the fastest chips is 0.41 of it";
   scenario.cluster = place_ranks::with_order(scenario.cluster, worst);
   PlaceOptions options;
   options.moves = 24;
   options.engine = engine::EngineKind::max_min;
   EXPECT_NEAR(place_ranks::place_ranks(scenario, options, silent()).best.step.value(), best.value(),
               1e-9 * best.value());
+}
+
+// Of f fast nodes and s slow ones, p stages of (f + s) / p nodes in every arrangement: none is below the bound, which
+// counts a stage with a slow node as slow and takes the best split of work over stages.
+TEST_F(Kinds, NoArrangementIsBelowTheBound) {
+  struct Case {
+    int fast, slow, stages;
+  };
+  for (const auto& [fast, slow, stages] : {Case{1, 3, 2}, {3, 1, 2}, {2, 1, 3}, {4, 2, 3}, {1, 2, 3}, {3, 3, 2}}) {
+    const int replicas = (fast + slow) / stages;
+    const auto number = [](int n) { return std::to_string(n); };
+    make("job.yaml",
+         "format: 1\nmodel: {layers: 12, d_model: 4096, d_ff: 16384, heads: 32, vocabulary: 32000}\n"
+         "cluster: {groups: [{node: {like: dgx-h100, chips: 2}, nodes: " +
+             number(fast) + "}, {node: {like: dgx-a100, chips: 2}, nodes: " + number(slow) +
+             "}]}\nmesh: {tensor: [gpu], data: [node/" + number(replicas) +
+             "], pipeline: [rest]}\nparallel: {tensor: 2, data: " + number(replicas) + ", pipeline: " + number(stages) +
+             "}\npipeline: {layers: by_speed}\nbatch: {sequences: " + number(8 * replicas) +
+             ", sequence_length: 1024, microbatches: 8}\n");
+    const auto scenario = scenario::load_scenario(place("job.yaml"));
+    const auto bound = place_ranks::placement_bound(scenario).time;
+    std::vector<int> is_slow(static_cast<std::size_t>(fast), 0);
+    is_slow.insert(is_slow.end(), static_cast<std::size_t>(slow), 1);
+    do {
+      UnitOrder order;
+      int next_fast = 0, next_slow = fast;
+      for (const int one : is_slow) order.push_back(one == 0 ? next_fast++ : next_slow++);
+      auto other = scenario;
+      other.cluster = place_ranks::with_order(other.cluster, order);
+      SimulateOptions options;
+      options.engine = engine::EngineKind::max_min;
+      options.explained = false;
+      EXPECT_GE(simulate(other, options, silent()).metrics.step_time, bound) << fast << ' ' << slow << ' ' << stages;
+    } while (std::next_permutation(is_slow.begin(), is_slow.end()));
+  }
 }
 
 /// The least load of the fullest rank over the average, by trying every division of the experts.
