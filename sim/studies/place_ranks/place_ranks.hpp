@@ -11,6 +11,7 @@
 
 #include "sim/simulate.hpp"
 #include "sim/studies/place_ranks/placement_bound.hpp"
+#include "sim/studies/place_ranks/stage_layers.hpp"
 #include "sim/studies/place_ranks/unit_orders.hpp"
 
 namespace lockstep::place_ranks {
@@ -26,6 +27,9 @@ struct PlacedRanks {
   std::vector<TriedOrder> first;  ///< the orders that the search began with
   TriedOrder best;                ///< the scenario's own where none is faster
   bool is_given = false;          ///< it is
+  StageLayers given_layers,
+      layers;                    ///< in the best order as the scenario splits them, and the best; empty: not asked for
+  Seconds with_given_layers{0};  ///< the step with `given_layers`
   PlacementBound bound;
   std::int64_t simulated = 0;
   bool stopped = false;
@@ -35,7 +39,8 @@ struct PlacedRanks {
 };
 
 struct PlaceOptions {
-  int moves = 100;  ///< to try
+  int moves = 100;      ///< to try
+  bool layers = false;  ///< then as many splits of layers over stages in the best order, one layer from the best so far
   std::uint64_t seed = 1;
   int jobs = 1;
   engine::EngineKind engine = engine::EngineKind::automatic;

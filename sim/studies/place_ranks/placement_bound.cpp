@@ -175,13 +175,13 @@ Seconds least_compute(const program::Program& program, const preparation::Machin
   return bound * (1 - 1e-9);
 }
 
-Seconds bound_of_nodes(const scenario::Scenario& scenario) {
+Seconds bound_of_nodes(const scenario::Scenario& scenario, bool any_layers) {
   const auto ideal = on_a_crossbar(scenario);
   const auto prepared = preparation::prepare_step(ideal);
   const auto program = preparation::lower_with_perturbations(ideal, prepared);
   // Where chips differ, another order may split the layers in another way; and a designed schedule follows the sends.
   const auto* schedule = workloads::find_schedule(scenario.pipeline.schedule);
-  const bool differs = scenario.pipeline.layers_by_speed && scenario.cluster.chips().count() > 1;
+  const bool differs = any_layers || (scenario.pipeline.layers_by_speed && scenario.cluster.chips().count() > 1);
   if (differs || (schedule != nullptr && schedule->designs)) return least_compute(program, prepared.machine);
   LeastCollectives least(prepared, program);
   return design_networks::step_bound(program, [&](const program::ProgramOp& op) { return least.of(op); });
@@ -274,8 +274,9 @@ PlacementBound bound_of_cuts(const preparation::PreparedStep& prepared) {
 
 }  // namespace
 
-PlacementBound placement_bound(const scenario::Scenario& scenario) {
-  PlacementBound bound{bound_of_nodes(scenario), "nodes and their NICs alone"};
+PlacementBound placement_bound(const scenario::Scenario& scenario, bool any_layers) {
+  PlacementBound bound{bound_of_nodes(scenario, any_layers), "nodes and their NICs alone"};
+  if (any_layers) return {bound.time, "compute of the stages alone"};
   const auto cuts = bound_of_cuts(preparation::prepare_step(scenario));
   return cuts.time > bound.time ? cuts : bound;
 }
