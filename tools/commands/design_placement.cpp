@@ -26,6 +26,7 @@ namespace {
 struct PlacementArguments : ScenarioArguments {
   std::string write, json, out, engine = "automatic";
   std::int32_t moves = 100;
+  bool layers = false;
   std::uint64_t seed = 1;
   std::optional<double> limit;
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
@@ -55,7 +56,8 @@ void refuse_own_files(const GivenScenario& given, const std::string& target) {
 
 /// The scenario with its ranks in this order.
 std::string as_scenario(const GivenScenario& given, const scenario::Scenario& scenario, const std::string& target,
-                        const place_ranks::UnitOrder& order) {
+                        const place_ranks::PlacedRanks& placed) {
+  const auto& order = placed.best.order;
   Problems problems;
   auto root = given.document(problems);
   move_files(root, scenario, given, target);
@@ -67,6 +69,11 @@ std::string as_scenario(const GivenScenario& given, const scenario::Scenario& sc
     root = root.with_override("cluster.order", in_one_line(order_file(target).filename().string()));
   } else {
     root = root.with_override("cluster.placement", "{hosts: " + in_one_line(output::host_order(scenario, order)) + "}");
+  }
+  if (placed.layers != placed.given_layers) {
+    std::string layers;
+    for (const auto count : placed.layers) layers += (layers.empty() ? "" : ", ") + std::to_string(count);
+    root = root.with_override("pipeline.layers", "[" + layers + "]");
   }
   problems.throw_if_any();
   return "# " + std::filesystem::path(given.name()).filename().string() +
@@ -85,6 +92,7 @@ void run_placement(const PlacementArguments& arguments, const std::string& typed
   const FirstInterrupt interrupt;
   place_ranks::PlaceOptions options;
   options.moves = arguments.moves;
+  options.layers = arguments.layers;
   options.seed = arguments.seed;
   options.jobs = arguments.jobs;
   options.explained = true;
@@ -97,7 +105,7 @@ void run_placement(const PlacementArguments& arguments, const std::string& typed
   const auto json = output::placement_json(scenario, placed);
   output::Answer answer;
   if (!arguments.write.empty()) {
-    answer.write(arguments.write, as_scenario(given, scenario, arguments.write, placed.best.order));
+    answer.write(arguments.write, as_scenario(given, scenario, arguments.write, placed));
     if (has_order_file(given, scenario, placed.best.order))
       answer.write(order_file(arguments.write), output::device_order(scenario, placed.best.order));
   }
@@ -125,6 +133,7 @@ void add_design_placement(Command& design, spdlog::logger& log) {
   command.option("--moves", a.moves, "orders to try beyond the first few, each a move away from the best so far")
       .between(0, 1000000)
       .shows_default();
+  command.flag("--layers", a.layers, "then search the layers of each stage of the pipeline too, with as many tries");
   command.option("--seed", a.seed, "of the moves").shows_default();
   add_jobs_option(command, a.jobs);
   add_limit_option(command, a.limit, "the best order so far");

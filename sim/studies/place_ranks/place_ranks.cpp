@@ -27,6 +27,7 @@ class Search {
   Search(const scenario::Scenario& scenario, const PlaceOptions& options, spdlog::logger& log)
       : options_(options), log_(log), random_(options.seed) {
     const auto prepared = preparation::prepare(scenario);
+    if (options.layers) refuse_other_layers(scenario, prepared);
     refuse_one_unit(scenario, *prepared.machine.cluster);
     scenario_ = with_places(scenario, prepared);
     blocks_ = blocks_of(*prepared.machine.cluster);
@@ -37,7 +38,7 @@ class Search {
 
   PlacedRanks run() {
     engine::load(options_.engine);
-    placed_.bound = placement_bound(scenario_);
+    placed_.bound = placement_bound(scenario_, options_.layers);
     placed_.given = steps_of({scenario_}).front();
     ++placed_.simulated;
     const auto own = order_of(scenario_.cluster);
@@ -50,6 +51,7 @@ class Search {
     }
     try_first();
     for (int tried = 0; tried < options_.moves && !is_proven() && !out_of_time();) tried += try_moves(tried);
+    if (options_.layers) try_layers();
     const bool is_interrupted = options_.interrupted && options_.interrupted();
     if (options_.explained && !is_interrupted)
       placed_.use = placement_use(scenario_, placed_.is_given ? scenario_ : ordered(placed_.best.order),
@@ -77,6 +79,7 @@ class Search {
 
   [[nodiscard]] std::vector<Seconds> steps_of(const std::vector<scenario::Scenario>& scenarios) {
     std::vector<Seconds> steps(scenarios.size());
+    overfull_.assign(scenarios.size(), Bytes(0));
     studies::in_children(
         scenarios.size(), options_.jobs,
         [&](std::size_t i) {
@@ -93,6 +96,7 @@ class Search {
           std::int64_t peak = 0, capacity = 0;
           answer >> step >> peak >> capacity;
           steps[i] = Seconds(step);
+          if (peak > capacity) overfull_[i] = Bytes(peak - capacity);
           if (placed_.simulated > 0) return;
           placed_.peak_memory = Bytes(peak);  // of the first, the scenario as it is
           placed_.chip_memory = Bytes(capacity);
@@ -149,6 +153,36 @@ class Search {
     return static_cast<int>(std::ssize(steps));
   }
 
+  /// Splits that need more memory than the given one are not taken, unless it fits.
+  void try_layers() {
+    const auto scenario = ordered(placed_.best.order);
+    const auto most_overfull = std::max(placed_.peak_memory, placed_.chip_memory) - placed_.chip_memory;
+    placed_.given_layers = placed_.layers = layers_of_stages(preparation::prepare(scenario));
+    placed_.with_given_layers = placed_.best.step;
+    std::set<StageLayers> known{placed_.layers};
+    for (int tried = 0; tried < options_.moves && !is_proven() && !out_of_time();) {
+      std::vector<StageLayers> made;
+      std::vector<scenario::Scenario> scenarios;
+      for (auto& layers : one_layer_away(placed_.layers)) {
+        if (made.size() == at_a_time) break;
+        if (!known.insert(layers).second) continue;
+        scenarios.push_back(with_layers(scenario, layers));
+        made.push_back(std::move(layers));
+      }
+      if (made.empty()) return;
+      const auto steps = steps_of(scenarios);
+      placed_.simulated += std::ssize(steps);
+      tried += static_cast<int>(std::ssize(steps));
+      for (std::size_t i = 0; i < made.size(); ++i) {
+        if (steps[i] >= placed_.best.step * (1 - noise) || overfull_[i] > most_overfull) continue;
+        placed_.best.step = steps[i];
+        placed_.layers = made[i];
+      }
+      if (options_.progress)
+        options_.progress("trying splits of layers", static_cast<double>(tried) / static_cast<double>(options_.moves));
+    }
+  }
+
   const PlaceOptions& options_;
   spdlog::logger& log_;
   std::mt19937_64 random_;
@@ -157,6 +191,7 @@ class Search {
   std::vector<int> spans_;
   std::vector<NamedOrder> first_;
   std::set<UnitOrder> known_;
+  std::vector<Bytes> overfull_;  ///< of the last steps: memory that is missing
   PlacedRanks placed_;
   Clock::time_point started_ = Clock::now();
 };

@@ -12,6 +12,7 @@
 #include "sim/simulate.hpp"
 #include "sim/studies/place_ranks/placement_bound.hpp"
 #include "sim/studies/place_ranks/placement_use.hpp"
+#include "sim/studies/place_ranks/stage_layers.hpp"
 #include "sim/studies/place_ranks/unit_orders.hpp"
 
 namespace lockstep::place_ranks {
@@ -30,6 +31,9 @@ struct PlacedRanks {
   std::optional<UnitOrder> given_order;  ///< none if the scenario puts neighbouring chips of a unit apart
   Blocks blocks;                         ///< of the network
   std::vector<int> spans;                ///< as spans_of
+  StageLayers given_layers,
+      layers;                    ///< in the best order as the scenario splits them, and the best; empty: not asked for
+  Seconds with_given_layers{0};  ///< the step with `given_layers`
   PlacementBound bound;
   std::optional<PlacementUse> use;  ///< where it was asked for, unless the search was interrupted
   std::int64_t simulated = 0;
@@ -40,7 +44,8 @@ struct PlacedRanks {
 };
 
 struct PlaceOptions {
-  int moves = 100;  ///< to try
+  int moves = 100;      ///< to try
+  bool layers = false;  ///< then as many splits of layers over stages in the best order, one layer from the best so far
   std::uint64_t seed = 1;
   int jobs = 1;
   engine::EngineKind engine = engine::EngineKind::automatic;

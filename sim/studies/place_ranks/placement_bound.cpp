@@ -1,6 +1,7 @@
 #include "sim/studies/place_ranks/placement_bound.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -83,28 +84,86 @@ class LeastCollectives {
   std::map<std::pair<Kind, program::CommunicatorId>, std::optional<collectives::CollectiveBound>> bounds_;
 };
 
-/// What a stage computes on the mean, were all chips of the fastest kind: some stage computes as much, however layers
-/// are split over stages.
-Seconds mean_compute(const program::Program& program) {
-  double sum = 0;
-  std::set<workloads::StageId> stages(program.stage_of_rank.begin(), program.stage_of_rank.end());
-  for (const auto& op : program.ops) {
-    if (op.kind != program::ProgramOp::Kind::compute || op.streams.front() != 0) continue;
-    double least = op.duration.value();
-    for (const auto& on_chip : op.on_chips) least = std::min(least, on_chip.duration.value());
-    sum += least;
-  }
-  return Seconds(sum / static_cast<double>(stages.size()) * (1 - 1e-9));
+Seconds least_duration(const program::ProgramOp& op) {
+  auto least = op.duration;
+  if (!op.on_chips.empty()) least = op.on_chips[0].duration;
+  for (const auto& on_chip : op.on_chips) least = std::min(least, on_chip.duration);
+  return least;
 }
 
-Seconds bound_of_nodes(const scenario::Scenario& scenario) {
+/// How many stages on the fastest chips all stages are worth for operations that a kind of chip takes `slowness` times
+/// as long for. The slowest unit of a stage sets its pace, and of stages of u units the k-th best one's is at best the
+/// (k u)-th fastest of all units.
+double worth_of_stages(const std::vector<double>& slowness, const std::vector<int>& units_of_kind, int units_of_stage) {
+  std::vector<std::pair<double, int>> kinds;
+  for (std::size_t kind = 0; kind < slowness.size(); ++kind) kinds.emplace_back(slowness[kind], units_of_kind[kind]);
+  std::sort(kinds.begin(), kinds.end());
+  double worth = 0;
+  int rest = 0;  // units of faster kinds that make no whole stage
+  for (const auto& [slow, units] : kinds) {
+    worth += (rest + units) / units_of_stage / slow;
+    rest = (rest + units) % units_of_stage;
+  }
+  return worth;
+}
+
+/// Units of each kind of chip; nothing where a stage is not made of whole units.
+std::vector<int> units_by_kind(const preparation::Machine& machine, int stages) {
+  const auto& cluster = *machine.cluster;
+  if (cluster.chips().count() == 1 || !machine.mesh->has_axis("pipeline") ||
+      units_along(machine, {"pipeline"}) != stages)
+    return {};
+  std::vector<int> units(position_of(cluster.chips().count()), 0);
+  for (DeviceId device = 0; device < cluster.devices(); device += cluster.unit_size())
+    ++units[position_of(cluster.chip_kind(device))];
+  return units;
+}
+
+/// What some stage takes at least, however layers are split over stages and whichever units make a stage: all that a
+/// step computes, or only those operations for which slow chips are slow, over what the stages are worth for these.
+Seconds least_compute(const program::Program& program, const preparation::Machine& machine) {
+  struct Work {
+    std::vector<double> slowness;  ///< of each kind
+    Seconds least{0};
+    [[nodiscard]] double most() const { return *std::max_element(slowness.begin(), slowness.end()); }
+  };
+  const std::set<workloads::StageId> stages(program.stage_of_rank.begin(), program.stage_of_rank.end());
+  const auto count = static_cast<int>(stages.size());
+  auto units = units_by_kind(machine, count);
+  if (units.empty()) units = {count};
+  int units_of_stage = 0;
+  for (const int of_kind : units) units_of_stage += of_kind;
+  units_of_stage /= count;
+  std::vector<Work> works;
+  for (const auto& op : program.ops) {
+    if (op.kind != program::ProgramOp::Kind::compute || op.streams.front() != 0) continue;
+    Work work{std::vector<double>(units.size(), 1), least_duration(op)};
+    if (work.least == Seconds(0)) continue;
+    for (std::size_t kind = 0; kind < units.size() && units.size() == op.on_chips.size(); ++kind)
+      work.slowness[kind] = op.on_chips[kind].duration / work.least;
+    works.push_back(std::move(work));
+  }
+  std::stable_sort(works.begin(), works.end(), [](const Work& a, const Work& b) { return a.most() > b.most(); });
+  std::vector<double> slowness(units.size(), std::numeric_limits<double>::infinity());
+  Seconds sum(0), bound(0);
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    sum += works[i].least;
+    for (std::size_t kind = 0; kind < slowness.size(); ++kind)
+      slowness[kind] = std::min(slowness[kind], works[i].slowness[kind]);
+    if (i + 1 < works.size() && works[i + 1].slowness == works[i].slowness) continue;
+    bound = std::max(bound, sum * (1 / worth_of_stages(slowness, units, units_of_stage)));
+  }
+  return bound * (1 - 1e-9);
+}
+
+Seconds bound_of_nodes(const scenario::Scenario& scenario, bool any_layers) {
   const auto ideal = on_a_crossbar(scenario);
   const auto prepared = preparation::prepare_step(ideal);
   const auto program = preparation::lower_with_perturbations(ideal, prepared);
   // Where chips differ, another order may split the layers in another way; and a designed schedule follows the sends.
   const auto* schedule = workloads::find_schedule(scenario.pipeline.schedule);
-  const bool differs = scenario.pipeline.layers_by_speed && scenario.cluster.chips().count() > 1;
-  if (differs || (schedule != nullptr && schedule->designs)) return mean_compute(program);
+  const bool differs = any_layers || (scenario.pipeline.layers_by_speed && scenario.cluster.chips().count() > 1);
+  if (differs || (schedule != nullptr && schedule->designs)) return least_compute(program, prepared.machine);
   LeastCollectives least(prepared, program);
   return design_networks::step_bound(program, [&](const program::ProgramOp& op) { return least.of(op); });
 }
@@ -214,8 +273,9 @@ scenario::Scenario on_a_crossbar(scenario::Scenario scenario) {
   return scenario;
 }
 
-PlacementBound placement_bound(const scenario::Scenario& scenario) {
-  PlacementBound bound{bound_of_nodes(scenario), "nodes and their NICs alone"};
+PlacementBound placement_bound(const scenario::Scenario& scenario, bool any_layers) {
+  PlacementBound bound{bound_of_nodes(scenario, any_layers), "nodes and their NICs alone"};
+  if (any_layers) return {bound.time, "compute of the stages alone"};
   const auto cuts = bound_of_cuts(preparation::prepare_step(scenario));
   return cuts.time > bound.time ? cuts : bound;
 }

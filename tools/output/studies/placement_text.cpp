@@ -60,6 +60,12 @@ Json waits_json(const PlacedRanks& placed) {
   return waits;
 }
 
+std::string layers_text(const place_ranks::StageLayers& layers) {
+  std::string text;
+  for (const auto count : layers) text += (text.empty() ? "" : ", ") + std::to_string(count);
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::string> unit_names(const scenario::Scenario& scenario, std::size_t units) {
@@ -85,14 +91,16 @@ std::string device_order(const scenario::Scenario& scenario, const UnitOrder& or
 
 std::string placement_text(const scenario::Scenario& scenario, const PlacedRanks& placed) {
   std::string text = scenario.name + ": a step takes " + format(placed.given) + " as its ranks stand\n";
-  if (placed.is_given) {
-    text += "no order was found in which it is shorter\n";
+  if (placed.is_given && placed.layers == placed.given_layers) {
+    text += placed.layers.empty() ? "no order was found in which it is shorter\n"
+                                  : "no order and no split of layers was found in which it is shorter\n";
   } else {
-    text += "best order found: " + format(placed.best.step) + ", " + change(placed.given, placed.best.step) + " (" +
-            placed.best.name + ")\n";
+    text += std::string(placed.layers.empty() ? "best order found: " : "best order and layers found: ") +
+            format(placed.best.step) + ", " + change(placed.given, placed.best.step) + " (" + placed.best.name + ")\n";
   }
-  text += "no order takes less than " + format(placed.bound.time) + " (" + placed.bound.why + "): the best is within " +
-          percent(placed.gap()) + " of that\n\n";
+  text += std::string(placed.layers.empty() ? "no order" : "no order with any split of layers") + " takes less than " +
+          format(placed.bound.time) + " (" + placed.bound.why + "): the best is within " + percent(placed.gap()) +
+          " of that\n\n";
   Table table({"order", "step", "over the bound"});
   table.fold(50, 0);
   const auto row = [&](const std::string& name, Seconds step) {
@@ -100,12 +108,20 @@ std::string placement_text(const scenario::Scenario& scenario, const PlacedRanks
   };
   row("as the scenario says", placed.given);
   for (const auto& first : placed.first) row(first.name, first.step);
-  if (placed.best.name.starts_with("after ")) row(placed.best.name, placed.best.step);
-  text += table.to_string() + "\n" + std::to_string(placed.simulated) + " orders simulated" +
+  const auto in_order = placed.layers.empty() ? placed.best.step : placed.with_given_layers;
+  if (placed.best.name.starts_with("after ")) row(placed.best.name, in_order);
+  if (placed.layers != placed.given_layers) row("the same with other layers", placed.best.step);
+  text += table.to_string() + "\n" + std::to_string(placed.simulated) + "" +
+          (placed.layers.empty() ? " orders" : " orders and splits") + " simulated" +
           (placed.stopped        ? ", stopped before all were tried"
            : placed.no_new_order ? "; no move from the best makes another one"
                                  : "") +
           "\n";
+  if (!placed.layers.empty())
+    text += "layers of the stages: " + layers_text(placed.layers) +
+            (placed.layers == placed.given_layers ? ", as the scenario splits them"
+                                                  : ", where the scenario has " + layers_text(placed.given_layers)) +
+            "\n";
   if (placed.peak_memory > placed.chip_memory)
     text += "memory of one chip: peak " + format(placed.peak_memory) + " of " + format(placed.chip_memory) +
             "  DOES NOT FIT, " + format(placed.peak_memory - placed.chip_memory) + " too much\n";
@@ -143,6 +159,8 @@ std::string placement_json(const scenario::Scenario& scenario, const PlacedRanks
                      {"simulated", placed.simulated},
                      {"stopped", placed.stopped},
                      {"no_new_order", placed.no_new_order},
+                     {"layers", placed.layers.empty() ? Json() : Json(placed.layers)},
+                     {"given_layers", placed.layers.empty() ? Json() : Json(placed.given_layers)},
                      {"peak_bytes", placed.peak_memory.value()},
                      {"capacity_bytes", placed.chip_memory.value()},
                      {"units", placed.best.order},
