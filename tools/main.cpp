@@ -7,13 +7,13 @@
 
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/program_memory.hpp"
 #include "tools/output/files/exit_code.hpp"
 #include "tools/output/files/new_file.hpp"
-#include "tools/program_memory.hpp"
 
 int main(int argc, char** argv) {
-  lockstep::keep_freed_memory();
-  lockstep::use_large_pages();
+  lockstep::commands::keep_freed_memory();
+  lockstep::commands::use_large_pages();
   lockstep::output::survive_file_size_limit();
   spdlog::logger log("lockstep", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   log.set_level(spdlog::level::warn);

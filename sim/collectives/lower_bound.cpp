@@ -124,7 +124,7 @@ class Bounding {
     return bound_ && share > 0 && capacity > BytesPerSecond(0) &&
            share / capacity.value() >= rounding * bound_->share / bound_->capacity.value();
   }
-  /// Of the edges of these sets, inwards and outwards, those that bind.
+  /// Marks the edges of these sets, inwards and outwards, that bind.
   template <class Binds>
   void mark(const Binds& binds, const topologies::NodeSets& sets) {
     Indexed<NodeSetId, bool> in(sets.count, false), out(sets.count, false);

@@ -38,7 +38,10 @@ TEST_F(Collective, ADesignSaysWhyInTheSameWordsEverywhere) {
       EXPECT_NE(text.find("\n" + sentence.get<std::string>() + "\n"), std::string::npos) << sentence;
   }
   EXPECT_GT(designed["with_wider_cuts"]["links"], 0);
-  EXPECT_LE(designed["with_wider_cuts"]["bound_s"], json(words)["rows"][0]["bound_s"]);
+  // Cuts with 1.1 times the rate: between 1 / 1.1 of the bound, if no other cut binds, and the bound itself.
+  const double wider = designed["with_wider_cuts"]["bound_s"], bound = json(words)["rows"][0]["bound_s"];
+  EXPECT_LE(wider, bound);
+  EXPECT_GE(wider, bound / 1.1 * (1 - 1e-9));
 }
 
 // 21 sizes on 64 chips take far longer than the wait here, which is longer than a start.

@@ -70,11 +70,8 @@ std::string as_scenario(const GivenScenario& given, const scenario::Scenario& sc
   } else {
     root = root.with_override("cluster.placement", "{hosts: " + in_one_line(output::host_order(scenario, order)) + "}");
   }
-  if (placed.layers != placed.given_layers) {
-    std::string layers;
-    for (const auto count : placed.layers) layers += (layers.empty() ? "" : ", ") + std::to_string(count);
-    root = root.with_override("pipeline.layers", "[" + layers + "]");
-  }
+  if (placed.has_other_layers())
+    root = root.with_override("pipeline.layers", "[" + output::layers_text(placed.layers) + "]");
   problems.throw_if_any();
   return "# " + std::filesystem::path(given.name()).filename().string() +
          " as `lockstep design placement` orders it.\n" + lines_of(root);

@@ -156,7 +156,7 @@ Json sizes_panel(const TimedCollective& timed, const studies::CollectiveStudy& s
   return panel;
 }
 
-/// Of a designed one, at the largest size.
+/// The figures of a designed collective at the largest size.
 std::vector<Figure> design_figures(const TimedCollective& timed, const studies::CollectiveStudy& study) {
   const auto& own = study.chosen.back();
   const auto of_size = "of " + format(own.size);

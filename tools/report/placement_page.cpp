@@ -12,14 +12,21 @@ namespace {
 using Json = ReportData::Json;
 using place_ranks::PlacedRanks;
 
+std::string best_name(const PlacedRanks& placed) {
+  return placed.has_other_layers() ? "best order and layers" : "best order";
+}
+
 std::vector<Figure> figures(const PlacedRanks& placed) {
-  return {{"step as ranks stand", placed.given.value(), "s", "", ""},
-          {"best order found", placed.best.step.value(), "s", placed.best.name, ""},
-          {"shorter by", 1 - placed.best.step / placed.given, "share", "",
-           1 - placed.best.step / placed.given < 5e-4 ? "" : "good"},
-          {"bound", placed.bound.time.value(), "s", placed.bound.why, ""},
-          {"over the bound", placed.gap(), "share", "", ""},
-          {"orders simulated", static_cast<double>(placed.simulated), "count", "", ""}};
+  return {
+      {"step as ranks stand", placed.given.value(), "s", "", ""},
+      {best_name(placed) + " found", placed.best.step.value(), "s",
+       placed.best.name + (placed.has_other_layers() ? ", " + output::layers_text(placed.layers) + " layers" : ""), ""},
+      {"shorter by", 1 - placed.best.step / placed.given, "share", "",
+       output::is_shorter(placed.best.step, placed.given) ? "good" : ""},
+      {"bound", placed.bound.time.value(), "s", placed.bound.why, ""},
+      {"over the bound", placed.gap(), "share", "", ""},
+      {placed.layers.empty() ? "orders simulated" : "orders and splits simulated",
+       static_cast<double>(placed.simulated), "count", "", ""}};
 }
 
 Json waits(const PlacedRanks& placed) {
@@ -32,7 +39,7 @@ Json waits(const PlacedRanks& placed) {
     rows.push_back(std::move(row));
   };
   add("as ranks stand", placed.use->given);
-  if (!placed.is_given) add("best order", placed.use->best);
+  if (!placed.is_given || placed.has_other_layers()) add(best_name(placed), placed.use->best);
   return bars_panel("What a step waits for", "", "s", rows);
 }
 
@@ -48,7 +55,7 @@ Json between_switches(const PlacedRanks& placed) {
   }
   return table_panel("Bytes on links between switches",
                      "In a step, by the mesh axes of the collectives; each link that bytes cross counts them.",
-                     {{"axes", ""}, {"as ranks stand", "B"}, {"best order", "B"}}, std::move(rows));
+                     {{"axes", ""}, {"as ranks stand", "B"}, {best_name(placed), "B"}}, std::move(rows));
 }
 
 Json orders(const PlacedRanks& placed) {
@@ -58,7 +65,8 @@ Json orders(const PlacedRanks& placed) {
   };
   row("as the scenario says", placed.given);
   for (const auto& first : placed.first) row(first.name, first.step);
-  if (placed.best.name.starts_with("after ")) row(placed.best.name, placed.best.step);
+  if (placed.best.name.starts_with("after ")) row(placed.best.name, placed.with_given_layers);
+  if (placed.has_other_layers()) row("the same with other layers", placed.best.step);
   return table_panel("Orders that were tried", "Those that the search began with, and the best that moves led to.",
                      {{"order", ""}, {"step", "s"}, {"over the bound", "share"}}, std::move(rows));
 }
@@ -77,6 +85,8 @@ std::optional<std::string> placement_page(const scenario::Scenario& scenario, co
     if (auto panel = between_switches(placed); !panel.is_null()) page.add(std::move(panel));
   }
   page.add(orders(placed));
+  if (!placed.layers.empty())
+    page.add(prose_panel("Layers of the stages", std::vector<std::string>{output::split_text(placed) + "."}));
   if (const auto hosts = output::host_order(scenario, placed.best.order); !hosts.empty())
     page.add(prose_panel("Hosts in the order of ranks", std::vector<std::string>{hosts}));
   page.add(again_panel(again));

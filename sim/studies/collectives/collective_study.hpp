@@ -39,7 +39,7 @@ struct CollectiveStudy {
   std::vector<MeasuredCollective> others;             ///< by size, then algorithm: what else could have served
   std::optional<collectives::CollectiveBound> bound;  ///< of all groups at once, no link slow or missing
   std::optional<DesignedCollective> designed;         ///< if that was wanted
-  /// Of a designed one: the bound where the cuts that bind carry a tenth more.
+  /// For a designed collective: the bound where the cuts that bind carry a tenth more.
   std::optional<collectives::WiderCuts> wider = {};
 };
 

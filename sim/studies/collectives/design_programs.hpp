@@ -1,5 +1,5 @@
 #pragma once
-/// A designed collective as programs of chunks, one for each number of pieces that a size asks for.
+/// A designed collective as programs of chunks, one or two for each size.
 #include <map>
 #include <memory>
 #include <tuple>

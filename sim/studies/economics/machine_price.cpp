@@ -21,7 +21,7 @@ std::int64_t other_optics_of(const NetworkPrices& prices, const topologies::Comp
   return counts.host_links() * prices.host_cable.optics + counts.torus_links * prices.torus_cable.optics;
 }
 
-/// What a network asks of its parts.
+/// The ports and rates that a network needs.
 struct Needs {
   std::int64_t ports;
   BytesPerSecond nic, link;
@@ -90,12 +90,16 @@ std::optional<NetworkPrices> prices_on(const topologies::ClusterSpec& cluster, c
     fitting.refuse("switch", "parts in several sizes on a network from a file", "one size of each part");
   } else if (is_sized) {
     const auto needs = needs_of(cluster);
-    fitting.fit("nic", made.nics, 0, needs.nic, made.nic);
-    fitting.fit("switch", made.switches, needs.ports, std::max(needs.nic, needs.link), made.network_switch);
-    fitting.fit("optic", made.optics, 0, needs.nic, made.optic);
-    fitting.fit("optic", made.optics, 0, needs.link, made.switch_optic);
-    fitting.fit("host_cable", made.host_cables, 0, needs.nic, made.host_cable);
-    fitting.fit("switch_cable", made.switch_cables, 0, needs.link, made.switch_cable);
+    const auto counts = topologies::count_components(cluster);  // a part that is not bought needs no size that fits
+    if (counts.nics > 0) fitting.fit("nic", made.nics, 0, needs.nic, made.nic);
+    if (counts.switches_to_buy > 0)
+      fitting.fit("switch", made.switches, needs.ports, std::max(needs.nic, needs.link), made.network_switch);
+    if (counts.host_links() + counts.torus_links > 0) fitting.fit("optic", made.optics, 0, needs.nic, made.optic);
+    if (counts.host_links() > 0) fitting.fit("host_cable", made.host_cables, 0, needs.nic, made.host_cable);
+    if (counts.switch_links > 0) {
+      fitting.fit("optic", made.optics, 0, needs.link, made.switch_optic);
+      fitting.fit("switch_cable", made.switch_cables, 0, needs.link, made.switch_cable);
+    }
   }
   fitting.throw_if_any();
   return made;

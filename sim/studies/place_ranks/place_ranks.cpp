@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "sim/core/counted.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "sim/studies/isolated.hpp"
 
@@ -51,11 +52,11 @@ class Search {
     }
     try_first();
     for (int tried = 0; tried < options_.moves && !is_proven() && !out_of_time();) tried += try_moves(tried);
+    placed_.with_given_layers = placed_.best.step;
     if (options_.layers) try_layers();
     const bool is_interrupted = options_.interrupted && options_.interrupted();
     if (options_.explained && !is_interrupted)
-      placed_.use = placement_use(scenario_, placed_.is_given ? scenario_ : ordered(placed_.best.order),
-                                  options_.engine, options_.jobs, log_);
+      placed_.use = placement_use(scenario_, best(), options_.engine, options_.jobs, log_);
     placed_.blocks = std::move(blocks_);
     placed_.spans = std::move(spans_);
     return std::move(placed_);
@@ -110,6 +111,12 @@ class Search {
     return scenario;
   }
 
+  /// The scenario in the best order with the best layers.
+  [[nodiscard]] scenario::Scenario best() const {
+    auto scenario = placed_.is_given ? scenario_ : ordered(placed_.best.order);
+    return placed_.has_other_layers() ? with_layers(std::move(scenario), placed_.layers) : scenario;
+  }
+
   void take(TriedOrder tried) {
     if (tried.step >= placed_.best.step * (1 - noise)) return;
     placed_.best = std::move(tried);
@@ -137,8 +144,7 @@ class Search {
       auto order = moved(placed_.best.order, blocks_, spans_, random_);
       if (!known_.insert(order).second) continue;
       scenarios.push_back(ordered(order));
-      made.push_back(
-          {"after " + std::to_string(before + std::ssize(made) + 1) + " moves", std::move(order), Seconds(0)});
+      made.push_back({"after " + counted(before + std::ssize(made) + 1, "move"), std::move(order), Seconds(0)});
     }
     placed_.no_new_order = made.empty();
     if (made.empty()) return options_.moves;
@@ -158,7 +164,6 @@ class Search {
     const auto scenario = ordered(placed_.best.order);
     const auto most_overfull = std::max(placed_.peak_memory, placed_.chip_memory) - placed_.chip_memory;
     placed_.given_layers = placed_.layers = layers_of_stages(preparation::prepare(scenario));
-    placed_.with_given_layers = placed_.best.step;
     std::set<StageLayers> known{placed_.layers};
     for (int tried = 0; tried < options_.moves && !is_proven() && !out_of_time();) {
       std::vector<StageLayers> made;

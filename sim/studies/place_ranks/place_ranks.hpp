@@ -26,20 +26,21 @@ struct TriedOrder {
 struct PlacedRanks {
   Seconds given{0};                      ///< the step as the scenario places its ranks
   std::vector<TriedOrder> first;         ///< the orders that the search began with
-  TriedOrder best;                       ///< the scenario's own where none is faster
+  TriedOrder best;                       ///< the scenario's own where none is faster; its step is with `layers`
   bool is_given = false;                 ///< it is
   std::optional<UnitOrder> given_order;  ///< none if the scenario puts neighbouring chips of a unit apart
   Blocks blocks;                         ///< of the network
   std::vector<int> spans;                ///< as spans_of
   StageLayers given_layers,
       layers;                    ///< in the best order as the scenario splits them, and the best; empty: not asked for
-  Seconds with_given_layers{0};  ///< the step with `given_layers`
+  Seconds with_given_layers{0};  ///< the step in the best order, its layers as the scenario splits them
   PlacementBound bound;
   std::optional<PlacementUse> use;  ///< where it was asked for, unless the search was interrupted
   std::int64_t simulated = 0;
   bool stopped = false;
   bool no_new_order = false;             ///< it ended since moves from the best made no order that was not tried
   Bytes peak_memory{0}, chip_memory{0};  ///< of one chip, as the scenario places its ranks
+  [[nodiscard]] bool has_other_layers() const { return layers != given_layers; }
   [[nodiscard]] double gap() const { return best.step / bound.time - 1; }
 };
 

@@ -8,7 +8,7 @@ namespace lockstep::place_ranks {
 
 struct PlacementBound {
   Seconds time{0};
-  std::string why;  ///< "the network between nodes without limits of its own", or the links of a cut
+  std::string why;  ///< "nodes and their NICs alone", "compute of the stages alone", or the links of a cut
 };
 
 /// The larger of two bounds. 1: the step on the same nodes, where whatever leaves a node only needs its NICs, with each
@@ -18,7 +18,7 @@ struct PlacementBound {
 /// and there is no 2.
 [[nodiscard]] PlacementBound placement_bound(const scenario::Scenario& scenario, bool any_layers = false);
 
-/// The same nodes on one switch without limits and without latencies, in the order of their numbers.
+/// The same nodes on one switch without limits, latencies and perturbations, in the order of their numbers.
 [[nodiscard]] scenario::Scenario on_a_crossbar(scenario::Scenario scenario);
 
 }  // namespace lockstep::place_ranks

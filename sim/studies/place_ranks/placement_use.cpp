@@ -9,17 +9,12 @@
 #include "sim/studies/isolated.hpp"
 #include "sim/studies/place_ranks/placement_bound.hpp"
 #include "topologies/cluster/link_level.hpp"
+#include "workloads/sharding/joined_axes.hpp"
 
 namespace lockstep::place_ranks {
 namespace {
 
 constexpr double faster = 1.1;
-
-std::string name_of(const std::vector<std::string>& axes) {
-  std::string name;
-  for (const auto& axis : axes) name += (name.empty() ? "" : "+") + axis;
-  return name;
-}
 
 bool is_between_switches(const topologies::Cluster& cluster, topologies::LinkId link) {
   return topologies::link_level(cluster, link) == "fabric";
@@ -43,7 +38,7 @@ OrderUse use_in(const std::string& text) {
     lines >> first;
     *time = Seconds(std::stod(first));
   }
-  while (lines >> first >> second && std::getline(lines >> std::ws, name))
+  while (lines >> first >> second && std::getline(lines.ignore(), name))
     use.axes[name] = {Seconds(std::stod(first)), std::stod(second)};
   return use;
 }
@@ -81,6 +76,16 @@ std::string with_faster_links(const scenario::Scenario& scenario, spdlog::logger
   return text_of(run.timeline.makespan(), {});
 }
 
+/// Those of links name links that a single switch lacks.
+std::vector<program::Perturbation> of_chips(std::vector<program::Perturbation> perturbations) {
+  std::erase_if(perturbations, [](const program::Perturbation& one) {
+    return std::holds_alternative<program::DegradedLink>(one) || std::holds_alternative<program::DegradedNode>(one) ||
+           std::holds_alternative<program::RandomDegradedLinks>(one) ||
+           std::holds_alternative<program::FlakyLinks>(one);
+  });
+  return perturbations;
+}
+
 }  // namespace
 
 OrderUse bytes_between_switches(const scenario::Scenario& scenario) {
@@ -93,8 +98,9 @@ OrderUse bytes_between_switches(const scenario::Scenario& scenario) {
   for (const auto& op : program.ops) {
     if (op.kind != program::ProgramOp::Kind::collective) continue;
     const auto& communicator = program.communicators[op.communicator];
-    const auto name = name_of(prepared.step.op(op.vertex)->axes);
-    auto& bytes = bytes_of[{op.communicator, name.empty() ? communicator.name : name}];
+    const auto& vertex = prepared.step.op(op.vertex);  // named as metrics::communication_of names them
+    const auto name = vertex->given_time ? vertex->stream : workloads::joined(vertex->axes);
+    auto& bytes = bytes_of[{op.communicator, name}];
     bytes.resize(position_of(communicator.slots), 0);
     for (const auto& phase : op.phases) {
       for (const auto slot : phase.slot_bytes.ids()) bytes[position_of(slot)] += phase.slot_bytes[slot];
@@ -122,6 +128,7 @@ PlacementUse placement_use(const scenario::Scenario& given, const scenario::Scen
                            int jobs, spdlog::logger& log) {
   auto without_limits = on_a_crossbar(best);
   without_limits.cluster.order = best.cluster.order;
+  without_limits.perturbations = of_chips(best.perturbations);
   std::vector<std::string> answers(4);
   studies::in_children(
       answers.size(), jobs,

@@ -1,5 +1,5 @@
 #pragma once
-/// What a step does with the network in two orders of a machine's units, and what other networks would make of it.
+/// How a step uses the network in two orders of a machine's units, and how long it takes on other networks.
 #include <map>
 #include <optional>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace lockstep::place_ranks {
 
-/// Of one order.
+/// How a step uses the network in one order.
 struct OrderUse {
   struct Axis {
     Seconds exposed{0};          ///< the critical rank only communicates along it
@@ -22,11 +22,11 @@ struct OrderUse {
 struct PlacementUse {
   OrderUse given, best;
   std::optional<Seconds> faster_links;  ///< the best order, links between switches a tenth faster; none without such
-  Seconds without_limits{0};            ///< the best order on one switch without limits and latencies
+  Seconds without_limits{0};  ///< the best order on one switch without limits and latencies; slow chips stay slow
 };
 
-/// `given`, `best`: the scenario in both orders. Four simulations, in processes of their own. Of steps with collectives
-/// in thousands of groups the bytes are counted flow by flow.
+/// `given`, `best`: the scenario in both orders. Four simulations, in processes of their own. The bytes are counted
+/// flow by flow, which takes long where collectives have thousands of groups.
 [[nodiscard]] PlacementUse placement_use(const scenario::Scenario& given, const scenario::Scenario& best,
                                          engine::EngineKind engine, int jobs, spdlog::logger& log);
 

@@ -11,8 +11,8 @@
 namespace lockstep::validation {
 namespace {
 
-/// Of the last file that was asked for, by the steps of a machine's own: widening the pools takes as long as a step of
-/// a few stages, and an explorer or a search asks for every step.
+/// The bands of the last file that was asked for, by how many steps a machine has measured of its own. They are kept,
+/// since reading and widening take a tenth of a short run, and an explorer or a search asks for every step.
 std::shared_ptr<const ErrorBands> bands_of(const std::filesystem::path& file, int own_steps) {
   static std::mutex one_at_a_time;
   static std::pair<std::filesystem::path, std::filesystem::file_time_type> known;

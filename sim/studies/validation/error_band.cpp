@@ -144,7 +144,7 @@ double own_widening(const Neighbourhood& of, double least) {
     }
     if (rows == 0 || held >= enough * rows) return widening;
   }
-  return most_widening;
+  return std::max(least, most_widening);
 }
 
 /// The factor by which `band_share` of the pairs of one family are off, one against the other.
@@ -195,7 +195,8 @@ using LeftOut = std::pair<const ValidatedFamily*, Interval>;
 /// Every family whose pool has enough rows of other sources.
 std::vector<LeftOut> left_out_intervals(const std::vector<ValidatedFamily>& families, PoolKind kind) {
   std::vector<LeftOut> made;
-  std::map<std::tuple<std::string_view, std::string_view, Method, int, bool>, Interval> known;  // by what makes the pool
+  std::map<std::tuple<std::string_view, std::string_view, Method, int, bool>, Interval>
+      known;  // by what makes the pool
   for (const auto& family : families) {
     const auto& traits = family.traits;
     const std::tuple key(std::string_view(family.table), std::string_view(traits.generation), traits.method,

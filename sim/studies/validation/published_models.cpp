@@ -177,8 +177,7 @@ void set_model(MeasuredRun& run, std::string_view name, std::int64_t layers) {
 
 void set_model(MeasuredRun& run, const CsvRow& row) {
   const auto name = row.text("model");
-  if (!model_called(name).empty() || row.text("d_model").empty())
-    return set_model(run, name, row.text("layers").empty() ? 0 : row.integer("layers"));
+  if (!model_called(name).empty() || row.text("d_model").empty()) return set_model(run, name, row.integer("layers", 0));
   const auto heads = row.integer("heads");
   std::string block = "{";
   for (const auto& [key, value] : {std::pair{"layers", row.integer("layers")},

@@ -39,6 +39,9 @@ std::string difference(const topologies::Cluster& cluster, const MeasuredCollect
                      format(longest(own));
   const auto here = links_used(own), there = links_used(other);
   if (here == there) return text + ". Both use " + counted(here, "link") + ".";
+  if (here < there || longest(own) >= longest(other))
+    return text + ". It uses " + counted(here, "link") + ", the built-in one " +
+           with_separators(static_cast<double>(there)) + ".";
   return text + ", since it spreads them over " + counted(here, "link") + " instead of " +
          with_separators(static_cast<double>(there)) + ".";
 }

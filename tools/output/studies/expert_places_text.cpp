@@ -25,20 +25,19 @@ std::string layer_name(const place_ranks::ExpertStudy& study, std::size_t layer)
 }
 
 DesignReasons experts_reasons(const place_ranks::ExpertStudy& study) {
-  const bool is_shorter = study.placed < study.given;
   const auto most = layer_that_gains_most(study);
   const auto& layer = study.layers[most];
   DesignReasons reasons;
-  reasons.answer = "With these places of experts a step takes " + format(study.placed) + ", " +
-                   (is_shorter ? percent(1 - study.placed / study.given) + " less than" : "no less than") +
-                   " in the order of their numbers, " + format(study.given) + ".";
+  reasons.answer =
+      "With these places of experts a step takes " + format(study.placed) + ", " +
+      (study.placed < study.given ? percent(1 - study.placed / study.given) + " less than" : "no less than") +
+      " in the order of their numbers, " + format(study.given) + ".";
   reasons.why = {"All ranks wait for the fullest one: in " + layer_name(study, most) + " it has " +
                  fixed(layer.placed, 3) + " times the mean of the tokens instead of " + fixed(layer.given, 3) +
                  "; no places give it less than " + fixed(layer.bound, 3) + "."};
-  reasons.what_if = {"If all experts of a layer had the same tokens, a step would take " + format(study.even) +
-                     (study.even < study.placed * (1 - 5e-4) ? ", " + percent(1 - study.even / study.placed) +
-                                                                   " less: that is what places cannot even out."
-                                                             : " too.")};
+  reasons.what_if = {"If all experts of a layer had the same tokens, a step would take " +
+                     beside(study.even, study.placed) +
+                     (is_shorter(study.even, study.placed) ? ": that is what places cannot even out." : ".")};
   return reasons;
 }
 

@@ -212,8 +212,8 @@ std::string money_text(double amount) {
 DesignReasons network_design_reasons(const DesignedSpace& of, const NetworkDesign& design) {
   if (!design.front.empty()) return Reasons(of, design).all();
   const bool tried = design.count(Fate::simulated) > 0 || !design.stopped;
-  return {tried ? "no network was found on which the scenarios run and fit"
-                : "the search was stopped before any network was simulated",
+  return {tried ? "No network was found on which the scenarios run and fit."
+                : "The search was stopped before any network was simulated.",
           {},
           {}};
 }

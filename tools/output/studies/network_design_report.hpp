@@ -14,9 +14,8 @@ struct DesignedSpace {
   double within = 0;
 };
 
-/// Of the network whose run costs least: beside the dearest one, and beside the next cheaper and the next dearer one of
-/// the front. What if: what 10 % more money buys from each network of the front on, and at which prices another run is
-/// the cheapest.
+/// Compares the network whose run costs least with the dearest one and with its neighbours on the front. `what_if`:
+/// what 10 % more money buys from each network of the front on, and at which prices another run is the cheapest.
 [[nodiscard]] DesignReasons network_design_reasons(const DesignedSpace& of,
                                                    const design_networks::NetworkDesign& design);
 /// "12,345" or "3.21".

@@ -47,7 +47,11 @@ class Picture {
       body += order(*placed_.given_order, "as the ranks stand: " + format(placed_.given), y);
     body +=
         order(placed_.best.order,
-              (placed_.is_given ? "as the ranks stand: " : placed_.best.name + ": ") + format(placed_.best.step), y);
+              (placed_.is_given ? "as the ranks stand" : placed_.best.name) + ": " + format(placed_.with_given_layers) +
+                  (placed_.has_other_layers()
+                       ? "; with " + layers_text(placed_.layers) + " layers: " + format(placed_.best.step)
+                       : ""),
+              y);
     return svg::open(width, y) + body + "</svg>\n";
   }
 

@@ -13,17 +13,30 @@ using place_ranks::PlacementUse;
 
 constexpr double alike = 5e-4;  ///< less than what a percentage shows
 
+/// Whether layers were searched beside orders.
+bool has_layers(const PlacedRanks& placed) { return !placed.layers.empty(); }
+
 std::string bytes_text(double bytes) { return format(Bytes(static_cast<std::int64_t>(bytes))); }
 
-bool is_shorter(const PlacedRanks& placed) { return placed.best.step < placed.given * (1 - alike); }
+std::string best_name(const PlacedRanks& placed) {
+  if (!placed.has_other_layers()) return placed.best.name;
+  return (placed.is_given ? "the scenario's order" : placed.best.name) + " with " + layers_text(placed.layers) +
+         " layers";
+}
 
 std::string answer(const PlacedRanks& placed) {
-  std::string text =
-      !is_shorter(placed)
-          ? "No order was found in which a step is noticeably shorter than as the ranks stand, " + format(placed.given)
-          : "The best order found, " + placed.best.name + ", takes " + format(placed.best.step) + " a step, " +
-                percent(1 - placed.best.step / placed.given) + " less than as the ranks stand, " + format(placed.given);
-  return text + "; no order takes less than " + format(placed.bound.time) + " (" + placed.bound.why + ").";
+  std::string text;
+  if (is_shorter(placed.best.step, placed.given)) {
+    text = (has_layers(placed) ? "The best order and layers found, " + best_name(placed) + ", take "
+                               : "The best order found, " + best_name(placed) + ", takes ") +
+           format(placed.best.step) + " a step, " + percent(1 - placed.best.step / placed.given) +
+           " less than as the ranks stand, ";
+  } else {
+    text = std::string("No order ") + (has_layers(placed) ? "and no split of layers " : "") +
+           "was found in which a step is noticeably shorter than as the ranks stand, ";
+  }
+  return text + format(placed.given) + "; no order " + (has_layers(placed) ? "with any split of layers " : "") +
+         "takes less than " + format(placed.bound.time) + " (" + placed.bound.why + ").";
 }
 
 OrderUse::Axis axis_of(const OrderUse& use, const std::string& name) {
@@ -31,9 +44,9 @@ OrderUse::Axis axis_of(const OrderUse& use, const std::string& name) {
   return found == use.axes.end() ? OrderUse::Axis{} : found->second;
 }
 
-/// The axes whose collectives the order shortens most, and what they do to the links between switches.
+/// The axes whose collectives become shorter by most, and what they do to the links between switches.
 std::vector<std::string> why(const PlacedRanks& placed, const PlacementUse& use) {
-  if (!is_shorter(placed)) return {};
+  if (!is_shorter(placed.best.step, placed.given)) return {};
   std::vector<std::string> text;
   struct Saved {
     std::string what;
@@ -65,23 +78,30 @@ std::vector<std::string> why(const PlacedRanks& placed, const PlacementUse& use)
 std::vector<std::string> what_if(const PlacedRanks& placed, const PlacementUse& use) {
   std::vector<std::string> text;
   const auto step = placed.best.step;
-  const std::string in_this = placed.is_given ? "as the ranks stand" : "in this order";
-  if (use.faster_links) {
-    const auto then = *use.faster_links;
+  const std::string in_this = placed.has_other_layers() ? "in this order with these layers"
+                              : placed.is_given         ? "as the ranks stand"
+                                                        : "in this order";
+  if (use.faster_links)
     text.push_back("With 10 % more bandwidth on all links between switches a step " + in_this + " would take " +
-                   (then < step * (1 - alike) ? format(then) + ", " + percent(1 - then / step) + " less."
-                                              : format(then) + " too: it does not wait for them."));
-  }
-  text.push_back(
-      "On one switch without limits and latencies a step " + in_this + " would take " + format(use.without_limits) +
-      ": " +
-      (use.without_limits < step * (1 - alike)
-           ? percent(1 - use.without_limits / step) + " of the step is what the network beyond the NICs costs."
-           : "the network beyond the NICs costs nothing."));
+                   beside(*use.faster_links, step) +
+                   (is_shorter(*use.faster_links, step) ? "." : ": it does not wait for them."));
+  text.push_back("On one switch without limits and latencies a step " + in_this + " would take " +
+                 (is_shorter(use.without_limits, step)
+                      ? format(use.without_limits) + ": " + percent(1 - use.without_limits / step) +
+                            " of the step is what the network beyond the NICs costs."
+                      : beside(use.without_limits, step) + ": the network beyond the NICs costs nothing."));
   return text;
 }
 
 }  // namespace
+
+bool is_shorter(Seconds step, Seconds than) { return step < than * (1 - alike); }
+
+std::string beside(Seconds step, Seconds other) {
+  if (is_shorter(step, other)) return format(step) + ", " + percent(1 - step / other) + " less";
+  if (step > other * (1 + alike)) return format(step) + ", " + percent(step / other - 1) + " more";
+  return format(step) + " too";
+}
 
 DesignReasons placement_reasons(const PlacedRanks& placed) {
   if (!placed.use) return {answer(placed), {}, {}};

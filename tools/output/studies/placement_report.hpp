@@ -9,14 +9,22 @@
 
 namespace lockstep::output {
 
-/// What a step waits for less, and which bytes leave the links between switches. What if: such links a tenth faster, or
-/// no limits beyond the NICs. Only the answer where PlacedRanks::use is missing.
+/// Why: the waits that become shorter, and the bytes that leave the links between switches. What if: such links were a
+/// tenth faster, or the network beyond the NICs had no limits. Only the answer where PlacedRanks::use is missing.
 [[nodiscard]] DesignReasons placement_reasons(const place_ranks::PlacedRanks& placed);
 /// SVG: the nodes below each switch, with the groups of ranks on them as given and in the best order.
 [[nodiscard]] std::string placement_picture(const scenario::Scenario& scenario, const place_ranks::PlacedRanks& placed);
-/// Of the first so many units: "gpu03" on a graph, else "node 3".
+/// Names of the first so many units: "gpu03" on a graph, else "node 3".
 [[nodiscard]] std::vector<std::string> unit_names(const scenario::Scenario& scenario, std::size_t units);
 
+/// "5, 13, 13, 1".
+[[nodiscard]] std::string layers_text(const place_ranks::StageLayers& layers);
+/// "5, 13, 13, 1, where the scenario has 5, 12, 12, 3"; only where layers were searched.
+[[nodiscard]] std::string split_text(const place_ranks::PlacedRanks& placed);
+/// Whether a percentage shows that `step` is less.
+[[nodiscard]] bool is_shorter(Seconds step, Seconds than);
+/// "1.10 s, 4.5 % less", "1.16 s, 0.3 % more", or "1.15 s too" where a percentage shows no difference.
+[[nodiscard]] std::string beside(Seconds step, Seconds other);
 [[nodiscard]] std::string placement_text(const scenario::Scenario& scenario, const place_ranks::PlacedRanks& placed);
 [[nodiscard]] std::string placement_json(const scenario::Scenario& scenario, const place_ranks::PlacedRanks& placed);
 /// Names of the hosts in the order of ranks, as Slurm writes lists; "" where the machine is not on a graph.
@@ -28,7 +36,7 @@ namespace lockstep::output {
 [[nodiscard]] std::size_t layer_that_gains_most(const place_ranks::ExpertStudy& study);
 /// "layer 3", or "all layers" where they are counted together.
 [[nodiscard]] std::string layer_name(const place_ranks::ExpertStudy& study, std::size_t layer);
-/// By how much the fullest rank is emptied. What if: all experts had the same tokens.
+/// Why: the fullest rank has fewer tokens. What if: all experts had the same tokens.
 [[nodiscard]] DesignReasons experts_reasons(const place_ranks::ExpertStudy& study);
 [[nodiscard]] std::string experts_text(const scenario::Scenario& scenario, const place_ranks::ExpertStudy& study);
 [[nodiscard]] std::string experts_json(const scenario::Scenario& scenario, const place_ranks::ExpertStudy& study);

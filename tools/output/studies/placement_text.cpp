@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "sim/core/counted.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
@@ -60,13 +61,19 @@ Json waits_json(const PlacedRanks& placed) {
   return waits;
 }
 
+}  // namespace
+
 std::string layers_text(const place_ranks::StageLayers& layers) {
   std::string text;
   for (const auto count : layers) text += (text.empty() ? "" : ", ") + std::to_string(count);
   return text;
 }
 
-}  // namespace
+std::string split_text(const PlacedRanks& placed) {
+  return layers_text(placed.layers) + (placed.has_other_layers()
+                                           ? ", where the scenario has " + layers_text(placed.given_layers)
+                                           : ", as the scenario splits them");
+}
 
 std::vector<std::string> unit_names(const scenario::Scenario& scenario, std::size_t units) {
   UnitOrder order(units);
@@ -91,7 +98,7 @@ std::string device_order(const scenario::Scenario& scenario, const UnitOrder& or
 
 std::string placement_text(const scenario::Scenario& scenario, const PlacedRanks& placed) {
   std::string text = scenario.name + ": a step takes " + format(placed.given) + " as its ranks stand\n";
-  if (placed.is_given && placed.layers == placed.given_layers) {
+  if (placed.is_given && !placed.has_other_layers()) {
     text += placed.layers.empty() ? "no order was found in which it is shorter\n"
                                   : "no order and no split of layers was found in which it is shorter\n";
   } else {
@@ -108,20 +115,17 @@ std::string placement_text(const scenario::Scenario& scenario, const PlacedRanks
   };
   row("as the scenario says", placed.given);
   for (const auto& first : placed.first) row(first.name, first.step);
-  const auto in_order = placed.layers.empty() ? placed.best.step : placed.with_given_layers;
-  if (placed.best.name.starts_with("after ")) row(placed.best.name, in_order);
-  if (placed.layers != placed.given_layers) row("the same with other layers", placed.best.step);
-  text += table.to_string() + "\n" + std::to_string(placed.simulated) + "" +
-          (placed.layers.empty() ? " orders" : " orders and splits") + " simulated" +
+  if (placed.best.name.starts_with("after ")) row(placed.best.name, placed.with_given_layers);
+  if (placed.has_other_layers()) row("the same with other layers", placed.best.step);
+  text += table.to_string() + "\n" +
+          (placed.layers.empty() ? counted(placed.simulated, "order")
+                                 : counted(placed.simulated, "order or split", "orders and splits")) +
+          " simulated" +
           (placed.stopped        ? ", stopped before all were tried"
            : placed.no_new_order ? "; no move from the best makes another one"
                                  : "") +
           "\n";
-  if (!placed.layers.empty())
-    text += "layers of the stages: " + layers_text(placed.layers) +
-            (placed.layers == placed.given_layers ? ", as the scenario splits them"
-                                                  : ", where the scenario has " + layers_text(placed.given_layers)) +
-            "\n";
+  if (!placed.layers.empty()) text += "layers of the stages: " + split_text(placed) + "\n";
   if (placed.peak_memory > placed.chip_memory)
     text += "memory of one chip: peak " + format(placed.peak_memory) + " of " + format(placed.chip_memory) +
             "  DOES NOT FIT, " + format(placed.peak_memory - placed.chip_memory) + " too much\n";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/core/errors.hpp"
 #include "workloads/pipeline/design/exact_search.hpp"
 #include "workloads/pipeline/design/list_words.hpp"
 #include "workloads/pipeline/design/local_search.hpp"
@@ -100,8 +101,9 @@ class Designing {
   [[nodiscard]] const Words& words() const { return candidates_.front().words; }
   [[nodiscard]] double makespan() const { return candidates_.front().makespan; }
   [[nodiscard]] double bound() const {
-    return std::min(bound_, makespan());
-  }  // tolerances apart, rounding may swap them
+    if (bound_ > makespan() * (1 + 1e-6)) throw InternalError("a pipeline's order ends before its lower bound");
+    return std::min(bound_, makespan());  // rounding may swap them
+  }
   [[nodiscard]] const std::string& why() const { return why_; }
 
  private:

@@ -283,7 +283,9 @@ class LeastTimesMaker {
       runs.clear();
       for_each_chunk(id, [&](TrackId other, VirtualStageId further) {
         if (further <= 0) runs.push_back(run_back(other, input_gradient, left - (further == 0 ? 1 : 0)));
-        if (further <= 0) runs.push_back(run_back(other, weight_gradient, left));
+        // In a pair an input gradient ends together with a weight gradient.
+        const bool together = further == 0 && times_[id].weight_after == 0;
+        if (further <= 0) runs.push_back(run_back(other, weight_gradient, left - (together ? 1 : 0)));
       });
       const auto forwards_after = [&](const std::vector<std::int32_t>& needed) {
         return std::ssize(needed) - (std::upper_bound(needed.begin(), needed.end(), k) - needed.begin());

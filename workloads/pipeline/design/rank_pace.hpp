@@ -11,7 +11,7 @@ namespace lockstep::workloads {
 struct RankPace {
   double alone = 0;  ///< until then there are no pairs
   double share = 1;  ///< of the time of their works, that pairs take at the least; 1: there are none
-  /// When so much work, each by itself, that is begun at `start` is done at the earliest.
+  /// The earliest end of so much work, counted as each takes by itself, that begins at `start`.
   [[nodiscard]] double done(double start, double work) const;
 };
 
@@ -20,8 +20,8 @@ struct RankJob {
   double before, time, after;
 };
 
-/// The least makespan in which a rank can do all its jobs, if it may interrupt them for others: before the instant
-/// `first.alone`, and for `last.alone` before the end, without pairs. To the `tolerance`, never more.
+/// The least makespan in which a rank can do all its jobs, if it may interrupt them for others, where pairs run neither
+/// before `first.alone` nor in the last `alone_at_the_end`. Never more than the truth, and less by at most `tolerance`.
 [[nodiscard]] double least_makespan(std::vector<RankJob> jobs, RankPace first, double alone_at_the_end,
                                     double tolerance);
 

@@ -1,4 +1,4 @@
-#include "tools/program_memory.hpp"
+#include "tools/commands/program_memory.hpp"
 
 #include <malloc.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <new>
 
-namespace lockstep {
+namespace lockstep::commands {
 namespace {
 
 constexpr std::size_t page = 2 << 20;
@@ -36,18 +36,19 @@ void keep_freed_memory() {
 void use_large_pages() {
   const auto before = reinterpret_cast<std::uintptr_t>(::sbrk(0));
   ::mallopt(M_TOP_PAD, first_part);
-  void* volatile grown = std::malloc(page / 2);  // the heap grows by the first part; volatile, or this would be left out
+  void* volatile grown =
+      std::malloc(page / 2);  // the heap grows by the first part; volatile, or this would be left out
   std::free(grown);
   ::mallopt(M_TOP_PAD, growth_of_the_heap);
   const auto begin = (before + page - 1) / page * page, end = reinterpret_cast<std::uintptr_t>(::sbrk(0));
   if (end > begin) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 }
 
-}  // namespace lockstep
+}  // namespace lockstep::commands
 
 void* operator new(std::size_t bytes) {
   for (;;) {
-    if (void* made = lockstep::allocate(bytes)) return made;
+    if (void* made = lockstep::commands::allocate(bytes)) return made;
     const auto handler = std::get_new_handler();
     if (handler == nullptr) throw std::bad_alloc();
     handler();
