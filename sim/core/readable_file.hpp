@@ -9,4 +9,9 @@ namespace lockstep {
 /// none.
 [[nodiscard]] std::string why_unreadable(const std::filesystem::path& file);
 
+/// Whether the program was asked to read this file: one that `why_unreadable` found nothing wrong with.
+[[nodiscard]] bool is_input(const std::filesystem::path& file);
+/// From now on the file may be replaced, as the catalog's own tables are by the command that makes them.
+void forget_input(const std::filesystem::path& file);
+
 }  // namespace lockstep

@@ -226,9 +226,8 @@ class ClusterReader {
 
   /// One device number per line, in the order of positions.
   void order_file(const YamlView& view, const std::filesystem::path& path) {
-    std::error_code unreadable;
     std::ifstream file;
-    if (std::filesystem::is_regular_file(path, unreadable)) file.open(path);  // a pipe would wait for ever
+    if (why_unreadable(path).empty()) file.open(path);
     if (!file.is_open()) {
       view.problem("there is no file '" + view.text() + "'",
                    "packed, round-robin, {scattered: SEED} or a file with one device per line");

@@ -206,7 +206,7 @@ TEST_F(Design, ScenariosOnOtherMachinesAreLocated) {
 TEST_F(Design, StopsWithWhatItKnows) {
   const auto stopped = run(network("", {"--limit", "0.001"}));
   EXPECT_EQ(stopped.exit_code, 1);
-  EXPECT_THAT(stopped.output, HasSubstr("the search was stopped before any network was simulated"));
+  EXPECT_THAT(stopped.output, HasSubstr("The search was stopped before any network was simulated."));
   EXPECT_THAT(stopped.output, HasSubstr("their parts were not counted yet"));
 }
 

@@ -38,6 +38,23 @@ TEST_P(Written, IsTheLastLine) {
   EXPECT_THAT(line, testing::HasSubstr(last));
 }
 
+// A file that a command was given is not one that it writes, under whatever name.
+TEST_F(CommandLine, NothingIsWrittenOverAnInput) {
+  const std::string text =
+      "format: 1\nmodel: {layers: 4, d_model: 512, d_ff: 2048, heads: 8, kv_heads: 4, vocabulary: 4096}\n"
+      "cluster: h100:1\nparallel: {data: 8}\nbatch: {sequences: 32, sequence_length: 512}\n";
+  write("node.yaml", text);
+  for (const Words& words : {Words{"run", "node.yaml", "--json", "node.yaml"},
+                             {"run", "node.yaml", "--json", "./node.yaml"},
+                             {"plan", "node.yaml", "--write", "node.yaml"},
+                             {"compare", "node.yaml", "node.yaml", "--json", "node.yaml"}}) {
+    const auto refused = run(words);
+    EXPECT_EQ(refused.exit_code, 2) << words.front();
+    EXPECT_THAT(refused.errors, testing::HasSubstr("node.yaml: is what the command reads; expected another file"));
+    EXPECT_EQ(content("node.yaml"), text);
+  }
+}
+
 const auto graph = std::string(LOCKSTEP_SCENARIOS "/../networks/two_leaves.csv");
 const auto trace = std::string(LOCKSTEP_SCENARIOS "/../traces/kineto_rank0.json");
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <thread>
 
+#include "sim/core/readable_file.hpp"
 #include "sim/studies/calibration/validate_products.hpp"
 #include "sim/studies/validation/error_band.hpp"
 #include "tools/commands/command_line.hpp"
@@ -137,6 +138,7 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   const auto json = output::validation_json(runs, model);
   output::Answer answer;
   if (page) answer.add(arguments.page);
+  forget_input(arguments.errors);  // the catalog's table, which was read for the bands, is made anew
   if (!arguments.errors.empty()) answer.write(arguments.errors, families_csv(validated_families(runs)));
   if (!arguments.plot.empty())
     answer.write(arguments.plot, output::validation_picture(runs, "Measured steps, model of time: " + model));

@@ -15,6 +15,7 @@
 
 #include "sim/core/errors.hpp"
 #include "sim/core/indexed.hpp"
+#include "sim/core/readable_file.hpp"
 #include "sim/core/visible_text.hpp"
 #include "tools/output/files/out_of_room.hpp"
 
@@ -96,6 +97,8 @@ void refuse_to_write(const std::string& place, int error) {
 void survive_file_size_limit() { std::signal(SIGXFSZ, SIG_IGN); }
 
 NewFile::NewFile(const fs::path& place) : place_(place), target_(end_of_link(place)), temporary_(target_) {
+  if (is_input(target_))
+    throw ConfigError({{{place.string(), 0, 0}, "", "is what the command reads", "another file to write"}});
   std::error_code error;
   const auto there = fs::status(target_, error);
   as_it_stands_ = fs::exists(there) && !fs::is_regular_file(there) && !fs::is_directory(there);

@@ -12,7 +12,8 @@ namespace lockstep::output {
 /// One file while it is written. An existing path that is not a regular file, such as /dev/null, is written directly.
 class NewFile {
  public:
-  /// Throws ConfigError when the place cannot be written, like the other members, and OutOfRoom when the disk is full.
+  /// Throws ConfigError when the place cannot be written, like the other members, or is a file that the program reads,
+  /// and OutOfRoom when the disk is full.
   explicit NewFile(const std::filesystem::path& place);
   ~NewFile();  ///< removes the file unless name() was called
   NewFile(const NewFile&) = delete;

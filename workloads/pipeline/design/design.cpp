@@ -301,7 +301,7 @@ std::vector<MoreMemory> with_more_memory(const ScheduleRequest& asked, const Des
 }
 
 std::optional<LessWork> with_less_work(const ScheduleRequest& asked, const Design& design, const DesignEffort& effort) {
-  if (effort.is_stopped()) return {};
+  if (effort.is_stopped() || asked.times.pair) return {};  // what a pair takes does not follow from its halves
   effort.tell("trying less work", 0);
   Redesign again(asked, design, effort);
   const auto& shape = design.order.shape;

@@ -65,7 +65,8 @@ struct LessWork {
   double lower_bound = 0;  ///< as above
 };
 
-/// For times that are a tenth less on these ranks, an overlapped pair taking as long as before. None if it is stopped.
+/// For times that are a tenth less on these ranks. None if it is stopped, and none with overlapped pairs, whose time
+/// does not follow from that of their halves.
 [[nodiscard]] std::optional<LessWork> with_less_work(const ScheduleRequest& request, const Design& design,
                                                      const DesignEffort& effort = {});
 
