@@ -14,6 +14,7 @@ struct Instance {
   double start_s, end_s;
   engine::ChainId chain;
   std::int32_t index;
+  double launched_since_s = 0;  ///< a chain: its launches count from then on
   friend bool operator<(const Instance& a, const Instance& b) {
     return std::tie(a.start_s, a.end_s, a.chain, a.index) < std::tie(b.start_s, b.end_s, b.chain, b.index);
   }
@@ -34,6 +35,14 @@ class Recorded {
       }
     }
     std::sort(instances_.begin(), instances_.end());
+    std::map<topologies::RankId, double> waited_until_s;
+    for (auto& instance : instances_) {
+      const auto& op = first(instance.chain);
+      if (op.kind != program::ProgramOp::Kind::compute) continue;
+      auto& since_s = waited_until_s[instance.index];
+      if (op.host_waits) since_s = instance.start_s;
+      instance.launched_since_s = since_s;
+    }
     node_of_.resize(begin_.back());
     for (std::size_t node = 0; node < instances_.size(); ++node) {
       for (const auto rank : members(instances_[node])) node_of_[place(instances_[node].chain, rank)] = node;
@@ -59,7 +68,8 @@ class Recorded {
     for (const auto op : chains_.members(instance.chain)) {
       const auto span = timeline_.simulated(op, instance.index);
       const auto launched = program_.on_chip_of(instance.index, program_.ops[op]).launched;
-      sum += std::clamp((launched - span.start).value(), 0.0, (span.end - span.start).value());
+      sum += std::clamp(instance.launched_since_s + (launched - span.start).value(), 0.0,
+                        (span.end - span.start).value());
     }
     return sum;
   }

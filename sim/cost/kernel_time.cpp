@@ -99,6 +99,7 @@ int launches(const topologies::ChipKernels& chip, const workloads::Kernel& kerne
     const auto products = chip.units > 0 ? std::max<std::int64_t>(shape.batch, 1) : 1;
     return static_cast<int>(kernel.casts.value() > 0 ? 2 * products : products);
   }
+  if (kernel.work == workloads::ComputeWork::memory) return shape.kernels;
   if (kernel.work != workloads::ComputeWork::attention || shape.fused) return 1;
   return shape.backward ? 6 : 4;  // products (4 or 2), softmax, dropout
 }

@@ -34,12 +34,14 @@ struct ProgramOp {
   Kind kind = Kind::compute;
   bool shares_chip = false;  ///< this compute slows down while a collective with shares_chip is under way on its rank
   bool dispatches = false;   ///< collective that shares its chip: as Program::dispatch_slowdown says
+  bool host_waits = false;   ///< compute: its host launches it and what follows from when it has inputs and streams
   std::int32_t vertex = 0;   ///< the StepGraph operation it came from
   SharedList<StreamId> streams;  ///< streams it occupies, all at once
   std::int32_t priority = 0;     ///< lower goes first; ties go by position in Program::ops
   workloads::StageId stage = 0;  ///< compute: the stage whose ranks run it
   Seconds duration;              ///< compute: on a rank of speed 1, alone on its chip
-  Seconds launched{0};  ///< compute: when the host has launched it; before that it occupies its stream but does not run
+  Seconds launched{0};  ///< compute: when the host has launched it, since its rank's last operation with host_waits
+                        ///< started or else the step; before that it occupies its stream but does not run
   SharedList<OnChip> on_chips;       ///< compute, where chips are of several kinds: by kind, instead of the two above
   CommunicatorId communicator = -1;  ///< collective
   Predecessors predecessors;         ///< earlier positions in Program::ops; a rank waits for

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 
 namespace lockstep::program {
@@ -72,14 +73,17 @@ StepBorders borders_of(const Program& step) { return FindBorders(step).run(); }
 void append_step(Program& all, const Program& step, const StepBorders& borders, ProgramOpId before, Seconds launch,
                  const StepOffsets& offsets) {
   const auto first = all.ops.next_id();
+  std::set<workloads::StageId> waited;  // their hosts launch the rest from when they waited, in whatever step
   for (const auto id : step.ops.ids()) {
     auto op = step.ops[id];
     for (auto& predecessor : op.predecessors) predecessor += first;
     if (before >= 0 && borders.first[id]) op.predecessors.push_back(before);
     if (op.kind == ProgramOp::Kind::compute) {
+      if (op.host_waits) waited.insert(op.stage);
+      const Seconds since = waited.contains(op.stage) ? Seconds(0) : launch;
       op.stage += offsets.stage;
-      if (op.launched > Seconds(0)) op.launched += launch;
-      if (!op.on_chips.empty()) op.on_chips = on_later_chips(op, offsets.chip, launch);
+      if (op.launched > Seconds(0)) op.launched += since;
+      if (!op.on_chips.empty()) op.on_chips = on_later_chips(op, offsets.chip, since);
     } else {
       op.communicator += offsets.communicator;
     }

@@ -28,6 +28,7 @@ void add_kind(Program program, const workloads::StepGraph& step, const cost::Com
     const ProgramOp& op = program.ops[id];
     whole.ops[id].shares_chip = whole.ops[id].shares_chip || op.shares_chip;
     whole.ops[id].dispatches = whole.ops[id].dispatches || op.dispatches;
+    whole.ops[id].host_waits = whole.ops[id].host_waits || op.host_waits;
     if (op.kind == ProgramOp::Kind::compute) made[id].push_back({op.duration, op.launched});
   }
 }

@@ -16,7 +16,8 @@ namespace lockstep::program {
 
 /// Marks the operations of a lowered program that share their chip, and sets when the host has launched each kernel.
 /// The host launches a rank's kernels in program order from the step's start on, each in the time that the chip's
-/// parameters give, and waits for none of them.
+/// parameters give, and waits for none of them; or, where the step's hosts wait for transfers between stages, it starts
+/// anew with the first kernel of each cell of the pipeline, once what that kernel waits for is there.
 void share_chip(Program& program, const workloads::StepGraph& step, const topologies::ChipKernels& chip);
 
 }  // namespace lockstep::program

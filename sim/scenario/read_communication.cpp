@@ -83,6 +83,7 @@ void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenari
   const auto weights = keys.optional(view, "weight_buckets");
   if (weights.exists()) step.weight_buckets.unit = layer_or_matrix(weights);
   read_gradient_buckets(keys.optional(view, "gradient_buckets"), step.gradient_buckets);
+  keys.flag(view, "host_waits_for_transfers", step.host_waits_for_transfers);
   keys.flag(view, "regather_weights", derive.regather_weights);
   keys.flag(view, "share_activation_gathers", derive.share_activation_gathers);
   keys.flag(view, "collective_matmul", derive.collective_matmul);

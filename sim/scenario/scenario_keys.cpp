@@ -135,6 +135,7 @@ const std::vector<ScenarioKey>& scenario_key_table() {
       {"communication.reductions_in_flight", integer},
       {"communication.weight_buckets", word, {"layer", "matrix"}},
       {"communication.gradient_buckets", word | quantity, {"layer", "matrix"}},
+      {"communication.host_waits_for_transfers", boolean},
       {"communication.regather_weights", boolean},
       {"communication.share_activation_gathers", boolean},
       {"communication.collective_matmul", boolean},

@@ -148,7 +148,7 @@ class Search {
   [[nodiscard]] bool is_back(double since_s, double period_s) const {
     // The host's lead over the chip only repeats where it holds the chip up: else it may grow from period to period,
     // and what it holds up later would be held up less.
-    const bool host_leads = host_held_until_s_ <= since_s;
+    const bool host_leads = !step_.host_waits_for_transfers && host_held_until_s_ <= since_s;
     for (std::size_t rank = 0; rank < ops_.size(); ++rank) {
       const auto cells = periods_.ranks[rank].cells;
       for (auto cell = under_way_[rank]; cell < started_[rank] + cells; ++cell) {
@@ -177,7 +177,8 @@ class Search {
       const auto later = id + (others.first - ops.first);
       if (!same_work(step_.op(id), step_.op(later))) return false;
       const auto launched = program_.ops[later].launched;
-      const auto launched_by_s = (launched - program_.ops[id].launched).value();
+      const auto launched_by_s =
+          (launched - program_.ops[id].launched).value() + (step_.host_waits_for_transfers ? by_s : 0);
       if (launched_by_s > by_s + tolerance_s_ ||
           (!host_leads && launched > Seconds(0) && launched_by_s < by_s - tolerance_s_))
         return false;

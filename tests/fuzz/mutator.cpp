@@ -105,7 +105,7 @@ void Mutator::replace_word(std::string& text, std::size_t at) {
 
 std::string Mutator::extra_line() {
   static constexpr std::array lines = {"communication: {prefetch: 0, gradient_buckets: 25 MB, weight_buckets: matrix}",
-                                       "communication: {collective_matmul: true, regather_weights: false}",
+                                       "communication: {collective_matmul: true, regather_weights: false, host_waits_for_transfers: true}",
                                        "training: {optimizer: sgd, master_weights: true}",
                                        "training: {zero_shards: dimension, optimizer_barrier: true}",
                                        "plan: {activations: ['In[B, D_fsdp]']}",

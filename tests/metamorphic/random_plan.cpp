@@ -108,6 +108,7 @@ void add_communication(Draft& draft, Random& random) {
   maybe(20, "weight_buckets", "matrix");
   maybe(30, "gradient_buckets", random.one_of<std::string>({"matrix", "25 MB", "4 MB"}));
   maybe(20, "regather_weights", "false");
+  maybe(20, "host_waits_for_transfers", "true");
   maybe(20, "share_activation_gathers", "false");
   maybe(20, "collective_matmul", "true");
   maybe(15, "updated_weights", "ahead");

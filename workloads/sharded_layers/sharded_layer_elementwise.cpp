@@ -21,12 +21,18 @@ bool takes_compact(const BlockOp& op, const DerivePolicy& policy) {
   return function_of_mlp && policy.kept_for_functions;
 }
 
+/// Of a loss over a split vocabulary that is not one kernel: Megatron-LM, core/tensor_parallel/cross_entropy.py, which
+/// launches 19 in the forward (largest logit, difference, mask, the target's logit, exponentials, sums) and 8 for the
+/// gradient.
+constexpr std::int32_t unfused_loss_kernels = 27;
+
+bool is_one_kernel(Bytes held_for_a_logit) { return held_for_a_logit <= Bytes(4); }
+
 /// What a loss moves that is not one kernel, in addition: each array that it holds is written once and read twice, or
 /// read once and written twice, since logits in fp32, their exponentials and their gradient replace each other.
 Bytes unfused_loss(Bytes held_for_a_logit, std::int64_t logits) {
-  constexpr Bytes one_kernel_holds{4};
   constexpr std::int64_t passes = 3;
-  return held_for_a_logit > one_kernel_holds ? held_for_a_logit * (passes * logits) : Bytes(0);
+  return is_one_kernel(held_for_a_logit) ? Bytes(0) : held_for_a_logit * (passes * logits);
 }
 
 }  // namespace
@@ -80,6 +86,7 @@ void BlockDerivation::forward_elementwise(const BlockOp& op) {
   if (op.kind == BlockOp::Kind::loss) {
     inside_[op.inputs[0]] = {step, false};
     pass()[step].workspace = policy_.loss_element * sizes_.local_elements(local);
+    if (!is_one_kernel(policy_.loss_element)) pass()[step].shape.kernels = unfused_loss_kernels;
     return;
   }
   if (op.rows_by_index) pass()[step].indexed = bytes(local);

@@ -101,6 +101,7 @@ class StepGraph {
   Indexed<BufferId, Buffer> buffers;          ///< memory that comes and goes during the step
   std::vector<CellOps> cells;                 ///< in the order in which they were written
   OpId first_update = 0;                      ///< one past the operations of the last cell
+  bool host_waits_for_transfers = false;      ///< as StepOptions says, in a pipeline of several places
   Indexed<BlockId, std::string> block_names;  ///< "embedding", "layer 0", ...
   Indexed<StageId, HeldMemory> held{HeldMemory{}};
   std::int64_t parameters = 0;  ///< of one copy of the model

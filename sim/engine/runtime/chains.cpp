@@ -19,6 +19,7 @@ class Search {
         place_(program.ops.size()),
         next_(program.ops.size(), none),
         awaited_by_(program.ops.size(), none) {
+    hosts_wait_ = std::any_of(program.ops.begin(), program.ops.end(), [](const auto& op) { return op.host_waits; });
     find_lanes();
     find_ends();
   }
@@ -120,10 +121,11 @@ class Search {
   }
 
   /// Operations that collectives slow down are dated anew when one starts or ends, others never; what takes no time is
-  /// not dated at all.
+  /// not dated at all. The launches of what follows a wait of the host count from its own start.
   [[nodiscard]] bool may_be_joined(ProgramOpId before, ProgramOpId after) const {
     const ProgramOp &one = program_.ops[before], &other = program_.ops[after];
     if (place_[before].is_awaited || one.shares_chip != other.shares_chip) return false;
+    if (other.host_waits || (hosts_wait_ && one.streams.front() != 0)) return false;
     return !one.shares_chip || (takes_time(one) && takes_time(other));
   }
   static bool takes_time(const ProgramOp& op) {
@@ -132,6 +134,7 @@ class Search {
   }
 
   const program::Program& program_;
+  bool hosts_wait_ = false;  ///< launches of some operation count from the start of an operation on another lane
   Indexed<LaneId, Indexed<std::int32_t, ProgramOpId>> lanes_;  ///< operations by turn
   Indexed<ProgramOpId, Place> place_;
   Indexed<ProgramOpId, ProgramOpId> next_;

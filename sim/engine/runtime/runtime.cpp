@@ -20,6 +20,8 @@ Runtime::Runtime(const Setup& setup, Network& network, std::function<void(double
       readiness_(setup.dependences),
       lanes_(position_of(numbers_.count())),
       chips_(program_),
+      host_waited_until_(program_.stage_of_rank.size(), Seconds(0)),
+      launch_since_(position_of(numbers_.count()), Seconds(0)),
       timeline_(readiness_.rank_sets()) {
   unfinished_.reserve(position_of(chains_.count()));
   for (ChainId chain = 0; chain < chains_.count(); ++chain) {
@@ -93,7 +95,7 @@ void Runtime::record(ChainId chain, std::int32_t rank, timeline::Interval span) 
 Seconds Runtime::end_of(const program::ProgramOp& op, std::int32_t rank, Seconds start) const {
   const auto [alone, launched] = program_.on_chip_of(rank, op);
   if (alone <= Seconds(0)) return start;  // it does not wait for its launch either
-  const Seconds from = std::max(launched, start);
+  const Seconds from = std::max(launch_since_[position_of(lane(rank, op.streams.front()))] + launched, start);
   return start + (from - start + alone * program_.slowdown_of_rank[rank]);
 }
 
@@ -158,6 +160,9 @@ void Runtime::start_compute(Work work, const Turn& turn) {
   const auto members = chains_.members(turn.chain);
   computes_ += std::ssize(members);
   const Seconds now = network_.now();
+  const auto& first = program_.ops[turn.first];
+  if (first.host_waits) host_waited_until_[position_of(work.index)] = now;
+  launch_since_[position_of(lane(work.index, first.streams.front()))] = host_waited_until_[position_of(work.index)];
   if (turn.shares_chip && program_.on_chip_of(work.index, program_.ops[turn.first]).duration > Seconds(0)) {
     start_on_shared_chip(work, members);
     return;
@@ -173,8 +178,10 @@ void Runtime::start_compute(Work work, const Turn& turn) {
 
 void Runtime::start_on_shared_chip(Work work, std::span<const program::ProgramOpId> members) {
   const auto stream = program_.ops[members.front()].streams.front();
+  const Seconds since = launch_since_[position_of(lane(work.index, stream))];
   for (const auto op : members) {
-    const auto [on_nominal, launched] = program_.on_chip_of(work.index, program_.ops[op]);
+    const auto [on_nominal, after] = program_.on_chip_of(work.index, program_.ops[op]);
+    const Seconds launched = since + after;
     const Seconds alone = on_nominal * program_.slowdown_of_rank[work.index];
     if (op == members.front()) {
       chips_.kernel_starts(work.index, stream, work, alone, std::max(launched, network_.now()));

@@ -65,6 +65,8 @@ class Runtime {
   Readiness readiness_;
   Lanes lanes_;
   SharedChips chips_;
+  std::vector<Seconds> host_waited_until_;  // by rank: when it launched the last operation with host_waits
+  std::vector<Seconds> launch_since_;       // by lane: the same when what runs there started
   timeline::Timeline timeline_;
   // Kept between instants only to save allocations.
   std::vector<Instance> ready_;

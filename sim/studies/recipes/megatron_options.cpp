@@ -31,7 +31,6 @@ constexpr NamedOption without_counterpart[] = {
     {"fp8-recipe", "scaling by tensor or block is priced alike, but for mxfp8"},
     {"use-tp-pp-dp-mapping", "the order of axes on the machine: mesh"},
     {"hierarchical-context-parallel-sizes", "context ranks are one ring"},
-    {"no-overlap-p2p-communication", "transfers between stages run beside computation"},
     {"ddp-bucket-size", "communication.gradient_buckets takes bytes, not elements"},
     {"rampup-batch-size", "a batch that grows during the run; its last size is written"},
     {"no-bias-gelu-fusion", as_fused},

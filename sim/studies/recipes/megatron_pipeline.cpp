@@ -116,6 +116,13 @@ void megatron_pipeline(Recipe& recipe, std::int64_t pipeline) {
   if (const auto* overlap = o.find("overlap-moe-expert-parallel-comm");
       overlap != nullptr && is_interleaved && o.flag("overlap-moe-expert-parallel-comm"))
     d.set("pipeline.schedule", "overlap-1f1b", *overlap);
+  // Only interleaved schedules run transfers beside computation; batch_p2p_sync, which others have, is always on.
+  const auto* apart = o.find({"no-overlap-p2p-communication", "overlap-p2p-comm"});
+  const bool turned_off = o.flag("no-overlap-p2p-communication") ||
+                          (o.find("overlap-p2p-comm") != nullptr && !o.flag("overlap-p2p-comm"));
+  if (!is_interleaved || turned_off)
+    d.set("communication.host_waits_for_transfers", "true",
+          turned_off ? *apart : *o.find({"pipeline-model-parallel-size"}));
   if (o.flag("delay-wgrad-compute")) d.set("pipeline.weight_gradients", "delayed", *o.find("delay-wgrad-compute"));
   const auto group = o.number("microbatch-group-size-per-virtual-pipeline-stage");
   if (group && is_interleaved)

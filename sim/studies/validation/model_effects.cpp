@@ -66,6 +66,8 @@ bool no_launches(Scenario& scenario) {
   return kernels != nullptr && set(kernels->host, Seconds(0));
 }
 
+bool hosts_run_ahead(Scenario& scenario) { return set(scenario.step.host_waits_for_transfers, false); }
+
 bool no_slowdown(Scenario& scenario) {
   auto* kernels = kernels_of(scenario);
   if (kernels == nullptr) return false;
@@ -123,6 +125,7 @@ const std::vector<Effect>& model_effects() {
       {"memory below its data sheet", "kernels.memory", full_memory},
       {"gaps and staging of kernels", "kernels.gap, staging", no_gaps},
       {"launches by the host", "kernels.host", no_launches},
+      {"hosts that wait for transfers between stages", "none", hosts_run_ahead},
       {"kernels slowed by collectives beside them", "kernels.communication", no_slowdown},
       {"rows by index, tiles that experts share", "kernels.indexed, grouped_tile", rows_in_order},
       {"elementwise steps that are not fused", "training.elementwise_traffic", fused_elementwise},

@@ -126,8 +126,9 @@ void set_megatron_2021(MeasuredRun& run) {
   run.set("training.dropout", "true");
   run.set("training.cross_entropy", "unfused");  // core/tensor_parallel/cross_entropy.py, in fp32, kernel by kernel
   run.set("communication.gradient_buckets", "1 TB");
-  if (!run.value_of("parallel.tensor").empty() && !run.value_of("parallel.pipeline").empty())
-    run.set("pipeline.scatter_gather", "true");
+  if (run.value_of("parallel.pipeline").empty()) return;
+  run.set("communication.host_waits_for_transfers", "true");  // megatron/p2p_communication.py synchronizes the device
+  if (!run.value_of("parallel.tensor").empty()) run.set("pipeline.scatter_gather", "true");
 }
 
 void set_deepspeed_2021(MeasuredRun& run) {
@@ -137,6 +138,8 @@ void set_deepspeed_2021(MeasuredRun& run) {
 
 void set_megatron_core(MeasuredRun& run, const std::string& precision) {
   run.set("training.precision", precision);
+  if (!run.value_of("parallel.pipeline").empty() && run.value_of("pipeline.chunks").empty())
+    run.set("communication.host_waits_for_transfers", "true");  // batch_p2p_sync, on where nothing is interleaved
   if (!run.value_of("parallel.tensor").empty()) {
     run.set("communication.collective_matmul", "true");
     run.set("communication.share_activation_gathers", "false");  // core/tensor_parallel/layers.py keeps its rank's part

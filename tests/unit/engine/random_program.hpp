@@ -30,6 +30,7 @@ class RandomProgram {
         // Few distinct durations: many things end at one instant.
         add_compute(program, 1e-6 * draw(4), predecessors(program), draw(3), 0, draw(2));
         if (draw(4) == 0) program.ops.back().launched = Seconds(1e-6 * draw(20));
+        program.ops.back().host_waits = draw(8) == 0;
       }
     }
     program.shared_slowdown = {1 + 0.25 * draw(3)};

@@ -257,6 +257,27 @@ TEST(RuntimeRules, KernelsWaitForTheirLaunch) {
   expect_span(result, second, 4, 5);
 }
 
+// Three kernels of 1 s whose launches end 2 s, 4 s and 6 s after the host has waited. It waits for the first, which has
+// its inputs at 3 s, and again for the third, which has them at 8 s: the first runs from 5 s, the second from 3 + 4 s,
+// the third from 8 + 6 s.
+TEST(RuntimeRules, LaunchesCountFromWhereTheHostWaited) {
+  program::Program program = ranks(1);
+  const std::int32_t alone = add_communicator(program, 0, {{{0}, {}}});
+  const std::int32_t received = add_timed_collective(program, alone, 3);
+  const std::int32_t first = add_compute(program, 1, {received});
+  const std::int32_t second = add_compute(program, 1, {first});
+  const std::int32_t third = add_compute(program, 1, {second});
+  for (const std::int32_t kernel : {first, second, third}) program.ops[kernel].launched = Seconds(2.0 * kernel);
+  for (const std::int32_t kernel : {first, third}) program.ops[kernel].host_waits = true;
+  for (const bool shared : {false, true}) {
+    if (shared) share_chips(program, 2);
+    const engine::EngineResult result = run_reference(program);
+    expect_span(result, first, 3, 6);
+    expect_span(result, second, 6, 8);
+    expect_span(result, third, 8, 15);
+  }
+}
+
 // Zero-duration operations end at the instant they start, in a chain too: 1 + 0 + 0 + 0 + 2.
 TEST(RuntimeRules, ZeroDurationTakesNoTime) {
   program::Program program = ranks(2);

@@ -27,16 +27,16 @@ cost::ComputeRates rates(const topologies::Chip& chip, cost::TimeModel model) {
 }
 
 workloads::Kernel product(const workloads::KernelShape& shape) {
-  const auto& [batch, m, n, k, causal, backward, fused, counted] = shape;
+  const auto batch = shape.batch, m = shape.m, n = shape.n, k = shape.k;
   return {workloads::ComputeWork::product, Flops(2.0 * static_cast<double>(batch * m * n * k)),
           Bytes(2 * batch * (m * n + m * k + k * n)), shape};
 }
 
 workloads::Kernel attention(const workloads::KernelShape& shape) {
-  const auto& [batch, m, n, k, causal, backward, fused, counted] = shape;
-  const double all = 4.0 * static_cast<double>(batch * m * n * k) * (backward ? 2 : 1);
-  return {workloads::ComputeWork::attention, Flops(causal ? all / 2 : all),
-          Bytes(2 * batch * (m * n + k * n) * 2 + (fused ? 0 : 10 * batch * m * k)), shape};
+  const auto batch = shape.batch, m = shape.m, n = shape.n, k = shape.k;
+  const double all = 4.0 * static_cast<double>(batch * m * n * k) * (shape.backward ? 2 : 1);
+  return {workloads::ComputeWork::attention, Flops(shape.causal ? all / 2 : all),
+          Bytes(2 * batch * (m * n + k * n) * 2 + (shape.fused ? 0 : 10 * batch * m * k)), shape};
 }
 
 class KernelBoundsTest : public ::testing::TestWithParam<std::int64_t> {

@@ -21,6 +21,7 @@ class SharedChipTest : public ::testing::Test {
     program::ProgramOp lowered;
     lowered.kind = kind;
     lowered.stage = stage;
+    lowered.streams = {0};
     lowered.vertex = step_.add(op);
     (kind == program::ProgramOp::Kind::compute ? lowered.duration : lowered.closed_form) = time;
     program_.ops.push_back(lowered);
@@ -82,6 +83,26 @@ TEST_F(SharedChipTest, TheHostLaunchesOneAfterTheOther) {
   EXPECT_DOUBLE_EQ(launched(2), 3);
   EXPECT_DOUBLE_EQ(launched(3), 0);
   EXPECT_DOUBLE_EQ(launched(4), 6);
+}
+
+// A pipeline whose hosts wait: each cell's first kernel on its stage starts the count anew; the update's do not.
+TEST_F(SharedChipTest, TheHostStartsAnewWithEachCell) {
+  step_.host_waits_for_transfers = true;
+  for (int cell = 0; cell < 2; ++cell) {
+    step_.cells.push_back({{0, cell}, step_.size()});
+    add(compute, Seconds(0));
+    add(compute, Seconds(1));
+    add(compute, Seconds(1));
+  }
+  step_.first_update = step_.size();
+  add(compute, Seconds(1));
+  share(0, 0, 3);
+  const std::vector<std::pair<double, bool>> expected{{0, false}, {3, true},  {6, false}, {0, false},
+                                                      {3, true},  {6, false}, {9, false}};
+  for (std::size_t op = 0; op < expected.size(); ++op) {
+    EXPECT_DOUBLE_EQ(launched(op), expected[op].first) << op;
+    EXPECT_EQ(program_.ops[static_cast<program::ProgramOpId>(op)].host_waits, expected[op].second) << op;
+  }
 }
 
 // Whichever is scarcer: 132 / (132 - 20) of the units, or 1 / (1 - 0.2) of the memory. TPUs: none.

@@ -138,6 +138,7 @@ const std::map<std::string, std::string>& values_of_keys() {
       {"communication.reductions_in_flight", "2"},
       {"communication.weight_buckets", "matrix"},
       {"communication.gradient_buckets", "25 MB"},
+      {"communication.host_waits_for_transfers", "true"},
       {"communication.regather_weights", "false"},
       {"communication.share_activation_gathers", "false"},
       {"communication.collective_matmul", "true"},

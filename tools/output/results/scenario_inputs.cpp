@@ -104,6 +104,7 @@ void add_details(const scenario::Scenario& scenario, ScenarioInputs& inputs) {
   inputs.emplace_back("buckets of weights", text_of(step.weight_buckets));
   inputs.emplace_back("buckets of gradients", text_of(step.gradient_buckets));
   inputs.emplace_back("optimizer barrier", yes(step.optimizer_barrier));
+  inputs.emplace_back("host waits for transfers", yes(step.host_waits_for_transfers));
   inputs.emplace_back("weights gathered again", yes(scenario.derive.regather_weights));
   inputs.emplace_back("gathered activations kept", yes(scenario.derive.share_activation_gathers));
   inputs.emplace_back("collective matmul", yes(scenario.derive.collective_matmul));
