@@ -50,9 +50,9 @@ double share_of_attention(const scenario::Scenario& scenario, const cost::Kernel
   const double others = forward_flops_per_token(model, 0, causal);
   const double attention = forward_flops_per_token(model, length, causal) - others;
   workloads::KernelShape shape{1, length, model.head_size, length, causal};
-  const double forward = attention_overhead(rates.chip, shape);
+  const double forward = cost::attention_overhead(rates.chip, shape);
   shape.backward = true;
-  const double time = attention * (forward + 2 * attention_overhead(rates.chip, shape)) / rates.in_16_bits.value();
+  const double time = attention * (forward + 2 * cost::attention_overhead(rates.chip, shape)) / rates.in_16_bits.value();
   const double time_of_others = 3 * others / rates.products.value();
   return time > 0 ? time / (time + time_of_others) : 0;
 }
@@ -78,7 +78,7 @@ cost::ComputeRates rates_on(const scenario::Scenario& scenario, const topologies
     const auto reached = [&](topologies::Precision at) { return kernels.matrix.at(at) * kernels.sustained; };
     rates.kernels = {rates.flops * reached(cost::measured_as(precision, kernels)), rates.in_16_bits * reached(wide),
                      rates.memory * kernels.memory, kernels};
-    const double clock = attention_clock(kernels, share_of_attention(scenario, *rates.kernels));
+    const double clock = cost::attention_clock(kernels, share_of_attention(scenario, *rates.kernels));
     rates.kernels->chip.attention.forward *= clock;
     rates.kernels->chip.attention.backward *= clock;
   }
