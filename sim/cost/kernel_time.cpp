@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 namespace lockstep::cost {
@@ -82,10 +83,19 @@ double product_overhead(const topologies::ChipKernels& chip, const workloads::Ke
 }
 
 double attention_overhead(const topologies::ChipKernels& chip, const workloads::KernelShape& shape) {
-  const double reached = shape.backward ? chip.attention_backward : chip.attention_forward;
+  const auto& kernels = chip.attention;
+  double reached = shape.backward ? kernels.backward : kernels.forward;
+  if (shape.backward && shape.unlike_heads) reached *= kernels.unlike_heads;
   if (shape.n * shape.k == 0) return 1 / reached;
-  const double diagonal = shape.causal ? 1 + chip.attention_block / real(shape.k) : 1;
-  return diagonal * (1 + chip.softmax / real(shape.n)) / reached;
+  const double diagonal = shape.causal ? 1 + kernels.block / real(shape.k) : 1;
+  const double softmax = kernels.softmax / (shape.backward ? 2 : 1);  // once for twice the products
+  return diagonal * (1 + softmax / real(shape.n)) / reached;
+}
+
+double attention_clock(const topologies::ChipKernels& chip, double share) {
+  constexpr double exponent = 1.57;  // of the clock in dynamic power under a limit: factryze.ai, power capping
+  const double power = share * chip.attention.power + (1 - share);
+  return std::min(1 / chip.sustained, std::pow(power, -1 / exponent));
 }
 
 Seconds kernel_time(const KernelRates& rates, const workloads::Kernel& kernel) {

@@ -22,6 +22,10 @@ struct KernelRates {
 /// The same for fused attention: softmax, and blocks on the diagonal.
 [[nodiscard]] double attention_overhead(const topologies::ChipKernels& chip, const workloads::KernelShape& shape);
 
+/// The clock of attention over that of products, in a step that spends `share` of the time of both on attention. A
+/// power limit holds down the clock of a step; attention draws less than products do.
+[[nodiscard]] double attention_clock(const topologies::ChipKernels& chip, double share);
+
 /// The number of kernels of an operation. On GPUs frameworks launch one for each expert of a rank; casts to 8 bits are
 /// separate kernels.
 [[nodiscard]] int launches(const topologies::ChipKernels& chip, const workloads::Kernel& kernel);

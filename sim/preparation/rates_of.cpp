@@ -26,7 +26,39 @@ const topologies::ChipKernels& kernels_of(const scenario::Scenario& scenario, co
   return *chip.kernels;
 }
 
-cost::ComputeRates rates_on(const scenario::Scenario& scenario, const topologies::Chip& chip) {
+/// The chip with the kernels of attention that the scenario names.
+topologies::Chip with_attention(const scenario::Scenario& scenario, topologies::Chip chip) {
+  const auto& named = scenario.training.attention_kernel;
+  if (named.empty() || !chip.kernels) return chip;
+  const auto* found = topologies::attention_called(*chip.kernels, named);
+  if (found == nullptr) {
+    const auto names = topologies::attention_names(*chip.kernels);
+    refuse(scenario, "training.attention_kernel",
+           "no kernels of attention '" + named + "' are known on chip " + chip.name,
+           names.empty() ? "the key left out, since the chip's file names no library" : "one of " + names);
+  }
+  chip.kernels->attention = topologies::AttentionKernels(*found);
+  return chip;
+}
+
+/// Of the time that a step's products and attention take, at equal clocks.
+double share_of_attention(const scenario::Scenario& scenario, const cost::KernelRates& rates) {
+  const auto& model = scenario.model;
+  if (scenario.replay || !model.attention || !scenario.blocks.fused_attention) return 0;
+  const auto length = scenario.batch.sequence_length;
+  const bool causal = scenario.training.causal_attention;
+  const double others = forward_flops_per_token(model, 0, causal);
+  const double attention = forward_flops_per_token(model, length, causal) - others;
+  workloads::KernelShape shape{1, length, model.head_size, length, causal};
+  const double forward = cost::attention_overhead(rates.chip, shape);
+  shape.backward = true;
+  const double time = attention * (forward + 2 * cost::attention_overhead(rates.chip, shape)) / rates.in_16_bits.value();
+  const double time_of_others = 3 * others / rates.products.value();
+  return time > 0 ? time / (time + time_of_others) : 0;
+}
+
+cost::ComputeRates rates_on(const scenario::Scenario& scenario, const topologies::Chip& of_cluster) {
+  const auto chip = with_attention(scenario, of_cluster);
   const auto peak_at = [&](topologies::Precision precision, const std::string& for_what) {
     if (const auto peak = chip.peak_for(precision)) return *peak;
     std::string known;
@@ -46,6 +78,9 @@ cost::ComputeRates rates_on(const scenario::Scenario& scenario, const topologies
     const auto reached = [&](topologies::Precision at) { return kernels.matrix.at(at) * kernels.sustained; };
     rates.kernels = {rates.flops * reached(cost::measured_as(precision, kernels)), rates.in_16_bits * reached(wide),
                      rates.memory * kernels.memory, kernels};
+    const double clock = cost::attention_clock(kernels, share_of_attention(scenario, *rates.kernels));
+    rates.kernels->chip.attention.forward *= clock;
+    rates.kernels->chip.attention.backward *= clock;
   }
   return rates;
 }

@@ -206,6 +206,11 @@ void read_training(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   read_recompute(keys.optional(view, "recompute"), keys, scenario);
   const auto attention = keys.optional(view, "attention");
   if (attention.exists()) scenario.blocks.fused_attention = attention.choice({"fused", "unfused"}) == 0;
+  const auto kernel = keys.optional(view, "attention_kernel");
+  if (kernel.exists()) {
+    scenario.training.attention_kernel = kernel.text();
+    if (!scenario.blocks.fused_attention) kernel.problem("attention is not fused", "attention: fused");
+  }
   const auto loss = keys.optional(view, "cross_entropy");
   // Fused: exponentials in place of the logits' fp32 copy. Unfused: that copy, its logarithms and their gradient, all
   // in fp32. In place: nothing of it is written.

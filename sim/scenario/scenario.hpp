@@ -45,6 +45,7 @@ struct TrainingSpec {
   bool low_precision_gather = false;  ///< weights are gathered in the 8 bits of the precision
   int low_precision_copies = 0;  ///< of weights in those 8 bits, kept for the whole step; 0: they are made for each use
   bool causal_attention = true;
+  std::string attention_kernel;  ///< the library of fused attention, as the chip's file names it; "": its usual one
   /// Of each stage of the model, the first ones: one number for all stages, or one for each; none: all layers.
   std::optional<std::vector<std::int64_t>> recompute_layers;
   bool flat_zero_shards = true;  ///< the data and fsdp axes split weights as flat runs, not along a dimension

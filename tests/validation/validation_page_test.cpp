@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "sim/studies/calibration/validate_attention.hpp"
 #include "sim/studies/calibration/validate_products.hpp"
 #include "tests/source_dir.hpp"
 #include "tools/output/studies/validation_report.hpp"
@@ -28,6 +29,7 @@ std::vector<validation::ValidatedRun> runs_of(const std::string& name) {
   Problems problems;
   const CsvTable table(file, problems);
   if (calibration::has_product_columns(table)) return calibration::validate_products(table, name, "calibrated");
+  if (calibration::has_attention_columns(table)) return calibration::validate_attention(table, name, "calibrated");
   const validation::RunTable steps{name, read_published_runs(*validation::find_published_table(name), table),
                                    file.parent_path(), true};
   validation::ValidateOptions options;

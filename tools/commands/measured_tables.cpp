@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/scenario/scenario.hpp"
+#include "sim/studies/calibration/validate_attention.hpp"
 #include "sim/studies/calibration/validate_products.hpp"
 
 namespace lockstep::commands {
@@ -11,6 +12,10 @@ namespace {
 std::filesystem::path shipped_data() { return scenario::data_root() / "tests" / "validation" / "data"; }
 
 bool is_file_name(const std::string& text) { return text.ends_with(".csv") || text.find('/') != std::string::npos; }
+
+bool has_kernel_columns(const CsvTable& table) {
+  return calibration::has_product_columns(table) || calibration::has_attention_columns(table);
+}
 
 /// All tables of a folder: the published ones in their order, then its other files in the own format.
 std::vector<std::filesystem::path> tables_in(const std::filesystem::path& folder) {
@@ -25,7 +30,7 @@ std::vector<std::filesystem::path> tables_in(const std::filesystem::path& folder
       continue;
     Problems ignored;
     const CsvTable table(entry.path(), ignored);
-    if (validation::has_measured_columns(table) || calibration::has_product_columns(table))
+    if (validation::has_measured_columns(table) || has_kernel_columns(table))
       others.push_back(entry.path());
   }
   std::sort(others.begin(), others.end());
@@ -67,7 +72,7 @@ MeasuredTable read_measured_table(const std::filesystem::path& file, Problems& p
   auto table = std::make_unique<const CsvTable>(file, problems);
   const auto name = file.stem().string();
   const auto folder = file.parent_path();
-  if (!validation::has_measured_columns(*table) && calibration::has_product_columns(*table))
+  if (!validation::has_measured_columns(*table) && has_kernel_columns(*table))
     return {{name, {}, folder, true}, std::move(table)};
   const auto* published = validation::has_measured_columns(*table) ? nullptr : validation::find_published_table(name);
   if (published != nullptr) return {{name, read_published_runs(*published, *table), folder, true}};

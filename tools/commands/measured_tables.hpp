@@ -10,10 +10,10 @@
 
 namespace lockstep::commands {
 
-/// Steps, or products (has_product_columns).
+/// Steps, or single kernels: products (has_product_columns) or attention (has_attention_columns).
 struct MeasuredTable {
   validation::RunTable steps;
-  std::unique_ptr<const CsvTable> products{};
+  std::unique_ptr<const CsvTable> kernels{};
 };
 
 /// Files (with .csv or a slash) and tables of `folder` (the shipped ones if empty) by their names; all of the folder's
@@ -21,7 +21,7 @@ struct MeasuredTable {
 [[nodiscard]] std::vector<std::filesystem::path> measured_files(const std::vector<std::string>& named,
                                                                 const std::filesystem::path& folder);
 
-/// Products by their columns; else a published table by its file's name, else runs in this program's own format.
+/// Single kernels by their columns; else a published table by its file's name, else runs in this program's own format.
 /// `problems` must outlive the table.
 [[nodiscard]] MeasuredTable read_measured_table(const std::filesystem::path& file, Problems& problems);
 

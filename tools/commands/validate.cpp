@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "sim/core/readable_file.hpp"
+#include "sim/studies/calibration/validate_attention.hpp"
 #include "sim/studies/calibration/validate_products.hpp"
 #include "sim/studies/validation/error_band.hpp"
 #include "tools/commands/command_line.hpp"
@@ -45,16 +46,18 @@ void write_scenarios(const std::vector<MeasuredTable>& tables, const std::filesy
   }
 }
 
-/// Steps of all tables, then products.
+/// Steps of all tables, then single kernels.
 std::vector<validation::ValidatedRun> validate_tables(const std::vector<MeasuredTable>& tables,
                                                       const validation::ValidateOptions& options, spdlog::logger& log) {
   std::vector<validation::RunTable> steps;
   for (const auto& table : tables) steps.push_back(table.steps);
   auto runs = validate(steps, options, log);
   for (const auto& table : tables) {
-    if (!table.products) continue;
-    auto products = calibration::validate_products(*table.products, table.steps.name, options.model_of_time);
-    std::move(products.begin(), products.end(), std::back_inserter(runs));
+    if (!table.kernels) continue;
+    const auto validate_kernels = calibration::has_attention_columns(*table.kernels) ? calibration::validate_attention
+                                                                                     : calibration::validate_products;
+    auto kernels = validate_kernels(*table.kernels, table.steps.name, options.model_of_time);
+    std::move(kernels.begin(), kernels.end(), std::back_inserter(runs));
   }
   return runs;
 }

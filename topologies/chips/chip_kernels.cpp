@@ -1,5 +1,7 @@
 #include "topologies/chips/chip_kernels.hpp"
 
+#include <algorithm>
+
 namespace lockstep::topologies {
 namespace {
 
@@ -56,14 +58,36 @@ void read_grouped_tile(const YamlView& view, ChipKernels& kernels) {
   kernels.grouped_tile = static_cast<int>(view.integer(0, 100'000));
 }
 
-void read_attention(const YamlView& view, bool silent_is_base, ChipKernels& kernels) {
-  if (!view.expect_map("a map, such as {forward: 0.7, backward: 0.6, softmax: 50, block: 128}")) return;
+constexpr std::string_view attention_map = "a map, such as {forward: 0.7, backward: 0.6, softmax: 50, block: 128}";
+
+void read_attention(const YamlView& view, bool silent_is_base, AttentionKernels& kernels, bool usual) {
+  if (!view.expect_map(std::string(attention_map))) return;
+  if (usual && view["library"].exists()) kernels.name = view["library"].text();
   const Keys keys{view, silent_is_base};
-  keys.share_of("forward", "a share of the matrix rate, such as 0.7", kernels.attention_forward);
-  keys.share_of("backward", "a share of the matrix rate, such as 0.6", kernels.attention_backward);
+  keys.share_of("forward", "a share of the matrix rate, such as 0.7", kernels.forward);
+  keys.share_of("backward", "a share of the matrix rate, such as 0.6", kernels.backward);
   keys.number("softmax", "elements of the head size, such as 50", 0, 10'000, kernels.softmax);
-  keys.number("block", "keys, such as 128", 0, 100'000, kernels.attention_block);
+  keys.number("block", "keys, such as 128", 0, 100'000, kernels.block);
+  if (const auto share = view["unlike_heads"]; share.exists()) kernels.unlike_heads = share.number(least_share, 1);
+  if (const auto power = view["power"]; power.exists()) kernels.power = power.number(least_share, 1);
   view.refuse_unknown_keys();
+}
+
+/// Kernels of a name that the base has too stand over its values.
+void read_other_attention(const YamlView& view, ChipKernels& kernels) {
+  if (!view.exists() || !view.expect_map("a map of names, such as {flash-attention-2: {forward: 0.4, ...}}")) return;
+  auto& all = kernels.other_attention;
+  for (const auto& name : view.keys()) {
+    if (name == kernels.attention.name) {
+      view[name].problem("are the usual kernels", "its values under attention, or another name");
+      continue;
+    }
+    const auto known = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
+    auto& kernel = known != all.end() ? *known : all.emplace_back();
+    const bool is_new = kernel.name.empty();
+    kernel.name = name;
+    read_attention(view[name], !is_new, kernel, false);
+  }
 }
 
 void read_communication(const YamlView& view, ChipKernels& kernels) {
@@ -79,6 +103,19 @@ void read_communication(const YamlView& view, ChipKernels& kernels) {
 }
 
 }  // namespace
+
+const AttentionKernels* attention_called(const ChipKernels& kernels, std::string_view name) {
+  if (kernels.attention.name == name) return &kernels.attention;
+  const auto& others = kernels.other_attention;
+  const auto found = std::find_if(others.begin(), others.end(), [&](const auto& each) { return each.name == name; });
+  return found == others.end() ? nullptr : &*found;
+}
+
+std::string attention_names(const ChipKernels& kernels) {
+  std::string names = kernels.attention.name;
+  for (const auto& other : kernels.other_attention) names += (names.empty() ? "" : ", ") + other.name;
+  return names;
+}
 
 ChipKernels read_chip_kernels(const YamlView& view, const ChipKernels* base) {
   ChipKernels kernels = base != nullptr ? *base : ChipKernels{};
@@ -97,9 +134,9 @@ ChipKernels read_chip_kernels(const YamlView& view, const ChipKernels* base) {
     kernels.staging = staging.bytes(true);
   keys.time("gap", "a time, such as 1 us", kernels.gap);
   keys.time("host", "a time, such as 5 us", kernels.host);
-  if (const auto attention = keys("attention", "a map, such as {forward: 0.7, backward: 0.6, softmax: 50, block: 128}");
-      attention.exists())
-    read_attention(attention, base != nullptr, kernels);
+  if (const auto attention = keys("attention", attention_map); attention.exists())
+    read_attention(attention, base != nullptr, kernels.attention, true);
+  read_other_attention(view["other_attention"], kernels);
   read_communication(view["communication"], kernels);
   for (const auto& source : view["sources"].items()) kernels.sources.push_back(source.text());
   if (const auto steps = view["own_steps"]; steps.exists())

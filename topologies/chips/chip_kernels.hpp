@@ -3,6 +3,7 @@
 /// fitted to measurements that the chip's file names.
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/core/units.hpp"
@@ -10,6 +11,18 @@
 #include "topologies/chips/precision.hpp"
 
 namespace lockstep::topologies {
+
+/// A library's kernels of fused attention.
+struct AttentionKernels {
+  std::string name;     ///< the library and its generation: flash-attention-2
+  double forward = 1;   ///< shares of the rate of products, before softmax
+  double backward = 1;  ///< counted as twice the forward's FLOPs
+  double softmax = 0;   ///< cost of a score in addition to its products, in elements of the head size
+  double block = 0;     ///< keys of a block: those on a causal mask's diagonal are computed whole
+  double unlike_heads = 1;  ///< share of the backward's rate where values are not as wide as queries and keys
+  double power = 1;         ///< dynamic power over that of products
+  friend bool operator==(const AttentionKernels&, const AttentionKernels&) = default;
+};
 
 struct ChipKernels {
   std::map<Precision, double> matrix;  ///< shares of the peak that very large products reach
@@ -24,16 +37,19 @@ struct ChipKernels {
   Bytes staging{0};              ///< first loads and last stores of a kernel, which nothing hides
   Seconds gap{0};                ///< between two kernels, however many are queued
   Seconds host{0};               ///< time that the host takes for an operation, including the launches of its kernels
-  double attention_forward = 1;  ///< of the matrix rate, before softmax
-  double attention_backward = 1;
-  double softmax = 0;               ///< cost of a score in addition to its products, in elements of the head size
-  double attention_block = 0;       ///< keys of a block: those on a causal mask's diagonal are computed whole
+  AttentionKernels attention;    ///< of the library that is usual today
+  std::vector<AttentionKernels> other_attention;  ///< of other libraries and earlier ones
   int communication_units = 0;      ///< GPUs: multiprocessors that collectives hold while they run
   double communication_memory = 0;  ///< share of the memory bandwidth that they take
   int own_steps = 0;                ///< whole steps on this very machine to which `sustained` and `host` were fitted
   std::vector<std::string> sources;
   friend bool operator==(const ChipKernels&, const ChipKernels&) = default;
 };
+
+/// The kernels of attention of that name, the usual ones or others; nullptr if there are none.
+[[nodiscard]] const AttentionKernels* attention_called(const ChipKernels& kernels, std::string_view name);
+/// "cudnn-9, flash-attention-2"; "" if they have no names.
+[[nodiscard]] std::string attention_names(const ChipKernels& kernels);
 
 /// Reads the chip's key `kernels`; problems go to the view's sink. `base` has the values of keys that the view does not
 /// give.

@@ -26,6 +26,7 @@ struct KernelShape {
   bool backward = false;  ///< attention: twice the products
   bool fused = true;      ///< attention: scores stay on the chip; else they pass through memory, masked ones too
   std::int32_t kernels = 1;  ///< memory: so many, one after the other
+  bool unlike_heads = false;  ///< attention: values are not as wide as queries and keys; n is the mean of both
   /// Products of experts without a capacity: which side counts their tokens, of which each expert has its own number.
   enum class Counted { none, rows, depth } counted = Counted::none;
   friend bool operator==(const KernelShape&, const KernelShape&) = default;

@@ -110,7 +110,8 @@ KernelShape BlockDerivation::attention_shape(const BlockOp& op, const AttentionA
           keys,
           policy_.causal,
           backward,
-          op.score_bytes == 0};
+          op.score_bytes == 0,
+          head != sizes_.local(arrays.o.dims[3])};
 }
 
 /// One rank's attention in up to three steps, of which `travelling` arrives before the last: what is at hand, what

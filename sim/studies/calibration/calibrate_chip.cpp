@@ -44,10 +44,10 @@ std::vector<Place> places_of(const topologies::Chip& chip, const std::vector<Mea
   if (chip.kernels->units > 0)
     add("waves.tile_edge", 0, 128, [](topologies::ChipKernels& k) -> double& { return k.tile_edge; });
   add("depth", 0, 2048, [](topologies::ChipKernels& k) -> double& { return k.depth; });
-  add("attention.forward", 0.02, 1, [](topologies::ChipKernels& k) -> double& { return k.attention_forward; });
-  add("attention.backward", 0.02, 1, [](topologies::ChipKernels& k) -> double& { return k.attention_backward; });
-  add("attention.softmax", 0, 512, [](topologies::ChipKernels& k) -> double& { return k.softmax; });
-  add("attention.block", 0, 4096, [](topologies::ChipKernels& k) -> double& { return k.attention_block; });
+  add("attention.forward", 0.02, 1, [](topologies::ChipKernels& k) -> double& { return k.attention.forward; });
+  add("attention.backward", 0.02, 1, [](topologies::ChipKernels& k) -> double& { return k.attention.backward; });
+  add("attention.softmax", 0, 512, [](topologies::ChipKernels& k) -> double& { return k.attention.softmax; });
+  add("attention.block", 0, 4096, [](topologies::ChipKernels& k) -> double& { return k.attention.block; });
   return places;
 }
 
@@ -121,9 +121,9 @@ std::string kernels_yaml(const topologies::ChipKernels& kernels, const std::stri
           "\n  staging: " + yaml_number(static_cast<double>(kernels.staging.value()) / 1e6) + " MB\n";
   text += "  gap: " + yaml_number(kernels.gap.value() * 1e6) +
           " us\n  host: " + yaml_number(kernels.host.value() * 1e6) + " us\n";
-  text += "  attention: {forward: " + yaml_number(kernels.attention_forward) +
-          ", backward: " + yaml_number(kernels.attention_backward) + ", softmax: " + yaml_number(kernels.softmax) +
-          ", block: " + yaml_number(kernels.attention_block) + "}\n";
+  text += "  attention: {forward: " + yaml_number(kernels.attention.forward) +
+          ", backward: " + yaml_number(kernels.attention.backward) + ", softmax: " + yaml_number(kernels.attention.softmax) +
+          ", block: " + yaml_number(kernels.attention.block) + "}\n";
   if (kernels.communication_units > 0 || kernels.communication_memory > 0) {
     text += "  communication: {units: " + std::to_string(kernels.communication_units) +
             ", memory: " + yaml_number(kernels.communication_memory) + "}\n";

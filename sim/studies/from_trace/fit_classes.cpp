@@ -99,13 +99,13 @@ void StepClasses::approach(scenario::Scenario& scenario, const ByClass<Seconds>&
       if (in_16_bits) matrix = share / before;
     }
     const double forward = factor(KernelClass::attention_forward), backward = factor(KernelClass::attention_backward);
-    scale(kernels.attention_forward, forward / matrix);
-    scale(kernels.attention_backward, backward / matrix);
+    scale(kernels.attention.forward, forward / matrix);
+    scale(kernels.attention.backward, backward / matrix);
     const bool at_limit =
-        (kernels.attention_forward >= 1 && forward > 1) || (kernels.attention_backward >= 1 && backward > 1);
+        (kernels.attention.forward >= 1 && forward > 1) || (kernels.attention.backward >= 1 && backward > 1);
     if (at_limit) {
-      kernels.softmax *= 0.9;
-      kernels.attention_block *= 0.9;
+      kernels.attention.softmax *= 0.9;
+      kernels.attention.block *= 0.9;
     }
   }
 }

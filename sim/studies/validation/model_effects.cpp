@@ -45,8 +45,20 @@ bool no_waves(Scenario& scenario) {
 bool no_softmax(Scenario& scenario) {
   auto* kernels = kernels_of(scenario);
   if (kernels == nullptr) return false;
-  const bool softmax = set(kernels->softmax, 0.0);
-  return set(kernels->attention_block, 0.0) || softmax;
+  bool had = set(kernels->attention.softmax, 0.0);
+  had = set(kernels->attention.block, 0.0) || had;
+  for (auto& other : kernels->other_attention) other.softmax = other.block = 0;
+  return had;
+}
+
+bool usual_attention(Scenario& scenario) { return set(scenario.training.attention_kernel, std::string()); }
+
+bool clock_of_products(Scenario& scenario) {
+  auto* kernels = kernels_of(scenario);
+  if (kernels == nullptr) return false;
+  bool had = set(kernels->attention.power, 1.0);
+  for (auto& other : kernels->other_attention) had = set(other.power, 1.0) || had;
+  return had;
 }
 
 bool full_memory(Scenario& scenario) {
@@ -122,6 +134,8 @@ const std::vector<Effect>& model_effects() {
       {"the clock of whole steps", "kernels.sustained", benchmark_clock},
       {"tiles, waves and depth of products", "kernels.waves, systolic, depth", no_waves},
       {"softmax and diagonal of attention", "kernels.attention.softmax, block", no_softmax},
+      {"the library of attention of its time", "kernels.other_attention", usual_attention},
+      {"attention's power below that of products", "kernels.attention.power", clock_of_products},
       {"memory below its data sheet", "kernels.memory", full_memory},
       {"gaps and staging of kernels", "kernels.gap, staging", no_gaps},
       {"launches by the host", "kernels.host", no_launches},

@@ -8,29 +8,17 @@ namespace {
 constexpr GpuNode a100_40gb{"dgx-a100", 8, ", chip: {like: a100, memory: 40 GB, memory_bandwidth: 1555 GB/s}",
                             "{like: roce-400g, link: 200 Gbps}"};
 constexpr GpuNode a100_80gb{"dgx-a100", 8, "", "{like: roce-400g, link: 200 Gbps}"};
-// MosaicML's kernels of attention were written for the A100: its matrix instructions reach 0.62 of an H100's peak
-// (arXiv 2402.13499). The A100's shares of its peak (0.6 and 0.32 of 0.966) times 0.62, as shares of the H100's 0.93;
-// exponentials as fast as the H100's multiprocessors are over the A100's, 10 elements become 13.
-constexpr GpuNode h100_with_a100_attention{
-    "dgx-h100", 8,
-    ", chip: {like: h100, kernels: {attention: {forward: 0.39, backward: 0.21, softmax: 13, block: 128}}}"};
 // A limit of 500 W instead of 700: 600 W cost 10 to 15 % (factryze.ai/scale-atlas/power/power-capping), so dynamic
 // power, 550 W of 700, goes with the clock to the 1.57th, and 500 W leave 0.636^(1/1.57) = 0.75 of the H100's 0.81.
-// PyTorch's attention of that time is FlashAttention-2: 0.35 of the peak (arXiv 2407.08608), as shares of 0.93 and
-// before softmax.
-constexpr GpuNode h100_500w{"dgx-h100", 8,
-                            ", chip: {like: h100, memory: 96 GB, memory_bandwidth: 2400 GB/s, kernels: {sustained: "
-                            "0.608, attention: {forward: 0.54, backward: 0.5}}}"};
+constexpr GpuNode h100_500w{
+    "dgx-h100", 8, ", chip: {like: h100, memory: 96 GB, memory_bandwidth: 2400 GB/s, kernels: {sustained: 0.608}}"};
 
 // Products scaled row by row run in CUTLASS's kernels, those scaled as a whole in cuBLAS' (torchao's float8 recipes):
 // the two tables of asynchronous tensor parallelism, 8B and 70B, have the same steps with both.
 constexpr GpuNode h100_500w_scaled_by_rows{
     "dgx-h100", 8,
-    ", chip: {like: h100, memory: 96 GB, memory_bandwidth: 2400 GB/s, kernels: {sustained: 0.608, matrix: {fp8: 0.5}, "
-    "attention: {forward: 0.54, backward: 0.5}}}"};
-// The same attention at the clock of 700 W.
-constexpr GpuNode h200_with_flash_attention_2{
-    "dgx-h200", 8, ", chip: {like: h200, kernels: {attention: {forward: 0.4, backward: 0.37}}}"};
+    ", chip: {like: h100, memory: 96 GB, memory_bandwidth: 2400 GB/s, kernels: {sustained: 0.608, matrix: {fp8: "
+    "0.5}}}"};
 
 constexpr std::int64_t most_sequences = 1'000'000;  // of a local batch; what is larger is a mistake in the table
 
@@ -48,10 +36,12 @@ void mosaicml(const CsvRow& row, MeasuredRun& run) {
   if (is("a100")) {
     set_cluster(run, is("40gb") ? a100_40gb : a100_80gb, chips);
   } else if (is("h100")) {
-    set_cluster(run, h100_with_a100_attention, chips);
+    set_cluster(run, GpuNode{"dgx-h100"}, chips);
   } else {
     set_cluster(run, chip, chips);
   }
+  // attn_impl: triton, whose kernels were written for the A100
+  if (is("a100") || is("h100")) run.set("training.attention_kernel", "flash-attention-triton");
   // SHARD_GRAD_OP: weights that the forward gathered are kept for the backward.
   const auto mode = letters_and_digits(row.text("fsdp"));
   if (mode == "shardgradop") {
@@ -95,11 +85,11 @@ void torchtitan(const CsvRow& row, MeasuredRun& run) {
   if (chip.empty() || is("h100")) {
     const bool by_rows = row.text("precision").find("rowwise") != std::string::npos;
     set_cluster(run, by_rows ? h100_500w_scaled_by_rows : h100_500w, chips);
-  } else if (is("h200")) {
-    set_cluster(run, h200_with_flash_attention_2, chips);
   } else {
     set_cluster(run, chip, chips);
   }
+  // Attention of PyTorch 2.5 and 2.6 on these chips.
+  if (chip.empty() || is("h100") || is("h200")) run.set("training.attention_kernel", "flash-attention-2");
   const auto technique = letters_and_digits(row.text("technique"));
   RunDegrees degrees;
   degrees.fsdp = row.integer("fsdp", 1);
@@ -160,8 +150,8 @@ std::vector<PublishedTable> fsdp_tables() {
       {"mosaicml_llm_foundry",
        "MPT of 125M to 70B with FSDP on A100 and H100 (mosaicml/llm-foundry)",
        {"Fused causal attention, master weights.",
-        "A100: DGX nodes on 8 x 200 Gbps RoCE; 40 GB parts with 1555 GB/s. H100: DGX nodes on NDR InfiniBand, "
-        "attention with kernels written for the A100.",
+        "A100: DGX nodes on 8 x 200 Gbps RoCE; 40 GB parts with 1555 GB/s. H100: DGX nodes on NDR InfiniBand.",
+        "Attention with Triton's FlashAttention (`attn_impl: triton`), whose kernels were written for the A100.",
         "Gradients are reduced in every microbatch (in fp32 where the precision is called amp), weights gathered in "
         "each.",
         "Recomputation ends before a layer's last product (`activation_checkpointing_reentrant: false`, which stops "
@@ -176,7 +166,7 @@ std::vector<PublishedTable> fsdp_tables() {
       {"torchtitan",
        "LLaMA 3.1 with FSDP2, tensor and context parallelism on H100 (pytorch/torchtitan)",
        {"DGX nodes whose chips have 96 GB, 2400 GB/s and a limit of 500 W: three quarters of the clock at 700 W; "
-        "attention at FlashAttention-2's 35 % of peak.",
+        "attention with FlashAttention-2, as in PyTorch of that time.",
         "`selective` keeps every other product (query, value, gate, down) and attention. Cross-entropy is unfused, in "
         "fp32.",
         "Rows without torch.compile: elementwise operations move 3 times the bytes of fused kernels.",

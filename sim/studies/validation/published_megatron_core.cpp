@@ -37,6 +37,7 @@ void dgxc(const CsvRow& row, MeasuredRun& run) {
   set_family(run, model.empty() || model.starts_with("{") ? label.substr(0, label.find(" (")) : model, row.text("chip"),
              lower_case(row.text("precision")));
   if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
+  set_hopper_attention(run, row.text("chip"), "cudnn-9.0");  // releases of 2024 and early 2025
   if (label.starts_with("Maxtext")) return maxtext_step(row, chips, run);
   // Megatron Core splits each expert over the tensor ranks unless it is told otherwise.
   const auto tensor = leading_integer(row.text("tp"), 1);

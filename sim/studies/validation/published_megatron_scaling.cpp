@@ -26,6 +26,7 @@ void megatron_core_scaling(const CsvRow& row, MeasuredRun& run) {
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
   set_megatron_core(run, precision);
   run.set("training.gradient_precision", "fp32");
+  set_hopper_attention(run, row.text("chip"), "cudnn-9.0");
   run.set("training.cross_entropy", "unfused");  // the flags that the source prints lack --cross-entropy-loss-fusion
   set_rate(run, row, "tflops_per_gpu");
 }
@@ -46,6 +47,9 @@ void nemo_long_sequence(const CsvRow& row, MeasuredRun& run) {
   if (length > most_k) return skip(run, "sequences of " + std::to_string(length) + " Ki tokens");
   set_batch(run, row.integer("gbs"), length * tokens_of_a_k, 1, degrees);
   set_megatron_core(run, precision);
+  // NeMo 24.03; its launcher has turned cuDNN's attention on since August 2024 (NVIDIA/NeMo-Framework-Launcher, pull
+  // request 422).
+  set_hopper_attention(run, model, "flash-attention-2");
   set_rate(run, row, "tflops_cp");
 }
 

@@ -63,6 +63,7 @@ void mlperf(const CsvRow& row, MeasuredRun& run) {
     google(row, accelerator, chips, run);
   } else {
     nvidia(row, chips, run);
+    set_hopper_attention(run, accelerator, "cudnn-9.0");  // the nearest to those of 2023 and 2024
   }
   for (const std::string_view column : {"step_time_s_median_logged", "step_time_s_median_from_blocks"}) {
     if (const auto seconds = row.number(column); seconds && !run.time) run.time = Measurement{*seconds};

@@ -83,6 +83,8 @@ void set_deepspeed_2021(MeasuredRun& run);
 /// replicas; tensor-parallel collectives beside their products, gathers of what fp8 products read in 8 bits. After the
 /// degrees.
 void set_megatron_core(MeasuredRun& run, const std::string& precision);
+/// The library of attention of a run's time, if the chip that its text names is an H100, H200 or H800.
+void set_hopper_attention(MeasuredRun& run, std::string_view chip, std::string_view kernel);
 /// "BF16", "FP8-CS", "amp_fp8", "int8" as a scenario's precision; bf16 where the cell is empty. Skips the run if it is
 /// not known.
 [[nodiscard]] std::string precision_called(MeasuredRun& run, std::string_view text);

@@ -154,6 +154,13 @@ void set_megatron_core(MeasuredRun& run, const std::string& precision) {
   run.set("communication.updated_weights", "ahead");
 }
 
+void set_hopper_attention(MeasuredRun& run, std::string_view chip, std::string_view kernel) {
+  const auto text = lower_case(chip);
+  for (const std::string_view hopper : {"h100", "h200", "h800"}) {
+    if (text.find(hopper) != std::string::npos) return run.set("training.attention_kernel", std::string(kernel));
+  }
+}
+
 std::string precision_called(MeasuredRun& run, std::string_view text) {
   const auto lower = lower_case(text);
   for (const auto& [word, precision] : precisions) {

@@ -98,10 +98,10 @@ TEST_P(RoundTrip, KnownParametersComeBack) {
   kernels.memory = 0.72;
   kernels.depth = 96;
   kernels.gap = Seconds(3e-6);
-  kernels.attention_forward = 0.55;
-  kernels.attention_backward = 0.42;
-  kernels.softmax = 40;
-  kernels.attention_block = 200;
+  kernels.attention.forward = 0.55;
+  kernels.attention.backward = 0.42;
+  kernels.attention.softmax = 40;
+  kernels.attention.block = 200;
   const auto rows = timed_on(truth);
   const auto made = calibrate_chip(chip_of(GetParam()), rows);
   EXPECT_LT(made.fit.after, 0.002);
@@ -111,9 +111,9 @@ TEST_P(RoundTrip, KnownParametersComeBack) {
   EXPECT_NEAR(found.memory, 0.72, 0.01);
   EXPECT_NEAR(found.gap.value(), 3e-6, 3e-7);
   // Attention's shares are of the matrix rate, so their product is what the times tell.
-  EXPECT_NEAR(found.attention_forward * found.matrix.at(topologies::Precision::bf16), 0.55 * 0.81, 0.01);
-  EXPECT_NEAR(found.attention_backward * found.matrix.at(topologies::Precision::bf16), 0.42 * 0.81, 0.01);
-  EXPECT_NEAR(found.softmax, 40, 4);
+  EXPECT_NEAR(found.attention.forward * found.matrix.at(topologies::Precision::bf16), 0.55 * 0.81, 0.01);
+  EXPECT_NEAR(found.attention.backward * found.matrix.at(topologies::Precision::bf16), 0.42 * 0.81, 0.01);
+  EXPECT_NEAR(found.attention.softmax, 40, 4);
   EXPECT_EQ(found.sustained, truth.kernels->sustained) << "is of whole steps";
 }
 
@@ -126,7 +126,7 @@ TEST(CalibrateChip, KeepsWhatWasNotMeasured) {
   const auto made =
       calibrate_chip(chip, rows_of(header + "memory,,,,,,,,1000000000,0.5e-3\nmemory,,,,,,,,4000000000,2e-3\n"));
   EXPECT_EQ(made.chip.kernels->matrix, chip.kernels->matrix);
-  EXPECT_EQ(made.chip.kernels->attention_forward, chip.kernels->attention_forward);
+  EXPECT_EQ(made.chip.kernels->attention.forward, chip.kernels->attention.forward);
   EXPECT_NEAR(made.chip.kernels->memory, 2e12 / 3.35e12, 0.005);  // 2 TB/s of 3.35
 }
 
@@ -146,7 +146,7 @@ TEST(CalibrateChip, ProductsDoNotMoveMemory) {
   for (auto& row : rows) row.time = kernel_by_itself(chip, row) * (1.2 * (noise = 2.03 - noise));
   const auto made = calibrate_chip(chip, rows);
   EXPECT_EQ(made.chip.kernels->memory, chip.kernels->memory);
-  EXPECT_EQ(made.chip.kernels->attention_forward, chip.kernels->attention_forward);
+  EXPECT_EQ(made.chip.kernels->attention.forward, chip.kernels->attention.forward);
   EXPECT_EQ(made.chip.kernels->sustained, chip.kernels->sustained);
   EXPECT_LT(made.chip.kernels->matrix.at(topologies::Precision::bf16),
             0.95 * chip.kernels->matrix.at(topologies::Precision::bf16));

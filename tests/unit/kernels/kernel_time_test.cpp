@@ -104,19 +104,42 @@ TEST(KernelTimeTest, ComputeAndMemoryOverlapButForTheirEnds) {
   EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 5e-3);
 }
 
-// (1 + softmax/h)(1 + block/keys) / share: (1 + 64/128)(1 + 128/1024) / 0.5, and without a mask (1 + 64/128) / 0.5.
+// (1 + softmax/h)(1 + block/keys) / share: (1 + 64/128)(1 + 128/1024) / 0.5, and without a mask (1 + 64/128) / 0.5. The
+// backward has twice the FLOPs and no more exponentials: (1 + 32/128) / 0.25, and over 0.8 of that share where values are
+// not as wide as keys.
 TEST(KernelTimeTest, FusedAttentionPaysForSoftmaxAndTheDiagonal) {
   topologies::ChipKernels chip;
-  chip.attention_forward = 0.5;
-  chip.attention_backward = 0.25;
-  chip.softmax = 64;
-  chip.attention_block = 128;
+  chip.attention.forward = 0.5;
+  chip.attention.backward = 0.25;
+  chip.attention.softmax = 64;
+  chip.attention.block = 128;
   workloads::KernelShape shape{32, 1024, 128, 1024, true};
   EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 1.5 * 1.125 / 0.5);
   shape.causal = false;
   EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 3);
   shape.backward = true;
-  EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 6);
+  EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 5);
+  chip.attention.unlike_heads = 0.8;
+  EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 5);
+  shape.unlike_heads = true;
+  EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 6.25);
+  shape.backward = false;
+  EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 3) << "the forward knows no such heads";
+}
+
+// clock = (a power + 1 - a)^(-1/1.57), at most that of a benchmark. Of power 0.5: all attention 0.5^(-1/1.57) = 1.555,
+// half of the time 0.75^(-1/1.57) = 1.201, none of it 1.
+TEST(KernelTimeTest, AttentionRunsAtTheClockOfItsStepsPower) {
+  topologies::ChipKernels chip;
+  chip.sustained = 0.5;
+  chip.attention.power = 0.5;
+  EXPECT_NEAR(cost::attention_clock(chip, 1), 1.555, 0.001);
+  EXPECT_NEAR(cost::attention_clock(chip, 0.5), 1.201, 0.001);
+  EXPECT_DOUBLE_EQ(cost::attention_clock(chip, 0), 1);
+  chip.sustained = 0.9;
+  EXPECT_DOUBLE_EQ(cost::attention_clock(chip, 1), 1 / 0.9) << "no faster than without a limit";
+  chip.attention.power = 1;
+  EXPECT_DOUBLE_EQ(cost::attention_clock(chip, 1), 1);
 }
 
 // Unfused: both products whole, though the mask halves their FLOPs, then the scores' bytes, in four kernels:

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "sim/collectives/tried_groups.hpp"
 #include "sim/preparation/placement_cost.hpp"
 #include "sim/preparation/preparing_private.hpp"
@@ -132,6 +134,36 @@ TEST(Rates, AreTheChipsOrWhatItsKernelsReach) {
                   small_scenario({{"training", "{precision: fp8}"}, {"model_of_time", "calibrated"}}));
             }),
             "model_of_time: kernels of chip tpu-v5p are not known in fp8 [a precision of its kernels.matrix]");
+}
+
+// FLOPs of a token's forward: L layers of 2 (4 D^2 + 3 D F), 2 D V of the unembedding, and L 2 T D of causal attention; the
+// backward has twice as many. With a = attention's share of the time at one clock, clock = (a power + 1 - a)^(-1/1.57).
+TEST(Rates, HaveTheAttentionThatTheScenarioNames) {
+  const auto rates_of = [](const std::string& kernel) {
+    return preparation::rates_of(small_scenario({{"model", "llama-2-7b"},
+                                                 {"cluster", "h100:1"},
+                                                 {"mesh", "{}"},
+                                                 {"parallel", "{data: 8}"},
+                                                 {"batch", "{sequences: 8, sequence_length: 65536}"},
+                                                 {"training", "{attention_kernel: " + kernel + "}"},
+                                                 {"model_of_time", "calibrated"}}));
+  };
+  Problems problems;
+  const auto chip = topologies::load_chip(scenario::data_root() / "topologies/catalog", "h100", problems);
+  const auto& named = *topologies::attention_called(*chip.kernels, "flash-attention-2");
+  const auto rates = rates_of("flash-attention-2");
+  const double others = 32 * (2 * 4 * 4096.0 * 4096 + 6 * 4096.0 * 11008) + 2 * 4096.0 * 32000;
+  const double attention = 32 * 2 * 65536.0 * 4096;
+  const double diagonal = 1 + named.block / 65536;
+  const double time = attention * diagonal *
+                      ((1 + named.softmax / 128) / named.forward + 2 * (1 + named.softmax / 256) / named.backward);
+  const double share = time / (time + 3 * others);
+  const double clock = std::pow(share * named.power + 1 - share, -1 / 1.57);
+  EXPECT_NEAR(rates.kernels->chip.attention.forward / (named.forward * clock), 1, 1e-9);
+  EXPECT_NEAR(rates.kernels->chip.attention.backward / (named.backward * clock), 1, 1e-9);
+  EXPECT_EQ(refused([&] { (void)rates_of("flash-attention-9"); }),
+            "training.attention_kernel: no kernels of attention 'flash-attention-9' are known on chip h100 [one of " +
+                topologies::attention_names(*chip.kernels) + "]");
 }
 
 TEST(StepOptionsOfAScenario, TakeTheWayToTheHostFromTheChip) {

@@ -96,6 +96,7 @@ const std::map<std::string, std::string>& values_of_keys() {
       {"training.recompute.layers", "[2, 1]"},
       {"training.cross_entropy", "unfused"},
       {"training.attention", "unfused"},
+      {"training.attention_kernel", "flash-attention-2"},
       {"training.dropout", "true"},
       {"training.kept_activations", "8-bit"},
       {"training.kept_activations.format", "8-bit"},

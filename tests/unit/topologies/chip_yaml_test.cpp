@@ -191,10 +191,38 @@ TEST(ChipYaml, KernelsOfABlockStandOverThoseOfTheCatalog) {
   EXPECT_EQ(made.sustained, 0.5);
   EXPECT_EQ(made.matrix.at(topologies::Precision::fp8), 0.4);
   EXPECT_EQ(made.matrix.at(topologies::Precision::bf16), base.kernels->matrix.at(topologies::Precision::bf16));
-  EXPECT_EQ(made.attention_backward, 0.25);
-  EXPECT_EQ(made.attention_forward, base.kernels->attention_forward);
+  EXPECT_EQ(made.attention.backward, 0.25);
+  EXPECT_EQ(made.attention.forward, base.kernels->attention.forward);
   EXPECT_EQ(made.units, base.kernels->units);
   EXPECT_EQ(made.host, base.kernels->host);
+}
+
+// Kernels of a library that the catalog has keep what a block does not say, new ones must say all, and the usual ones
+// stand under `attention`.
+TEST(ChipYaml, LibrariesOfAttention) {
+  const auto catalog = std::filesystem::path(source_dir) / "topologies/catalog";
+  Problems problems;
+  const auto base = topologies::load_chip(catalog, "h100", problems).kernels.value();
+  EXPECT_EQ(base.attention.name, "cudnn-9");
+  EXPECT_EQ(topologies::attention_called(base, "cudnn-9"), &base.attention);
+  ASSERT_NE(topologies::attention_called(base, "flash-attention-2"), nullptr);
+  EXPECT_EQ(topologies::attention_called(base, "flash-attention-9"), nullptr);
+  EXPECT_TRUE(topologies::attention_names(base).starts_with("cudnn-9, "));
+  const auto read = [&](const std::string& text) {
+    const auto view = YamlView::from_text("like: h100\nkernels: {other_attention: {" + text + "}}\n", "c.yaml", problems);
+    return topologies::read_chip_block(view, catalog).kernels.value();
+  };
+  const auto made = read("flash-attention-2: {forward: 0.5}, mine: {forward: 0.6, backward: 0.4, softmax: 9, block: 64}");
+  EXPECT_TRUE(problems.empty());
+  const auto& known = *topologies::attention_called(made, "flash-attention-2");
+  EXPECT_EQ(known.forward, 0.5);
+  EXPECT_EQ(known.backward, topologies::attention_called(base, "flash-attention-2")->backward);
+  EXPECT_EQ(topologies::attention_called(made, "mine")->softmax, 9);
+  EXPECT_EQ(made.other_attention.size(), base.other_attention.size() + 1);
+  (void)read("mine: {forward: 0.6}, cudnn-9: {forward: 0.7}");
+  ASSERT_EQ(problems.list().size(), 4U);
+  EXPECT_EQ(problems.list()[0].what, "missing");
+  EXPECT_EQ(problems.list()[3].what, "are the usual kernels");
 }
 
 }  // namespace

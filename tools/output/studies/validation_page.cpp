@@ -49,7 +49,8 @@ constexpr Target targets[] = {{"korthikanti2022_iteration_time", 3.5},
                               {"megatron_sc21_table2_zero3", 8},
                               {"simumax_b200_8gpu", 8},
                               {"nemo_long_sequence", 8},
-                              {"gemm_achievable", 8}};
+                              {"gemm_achievable", 8},
+                              {"attention_kernels", 8}};
 
 bool meets(const validation::Family& family, const Target& target) {
   const auto& time = family.time;
