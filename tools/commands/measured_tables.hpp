@@ -5,15 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "sim/studies/validation/measured_collectives.hpp"
 #include "sim/studies/validation/published_tables.hpp"
 #include "sim/studies/validation/validate.hpp"
 
 namespace lockstep::commands {
 
-/// Steps, or products (has_product_columns).
+/// Steps, products (has_product_columns) or collectives (has_collective_columns).
 struct MeasuredTable {
   validation::RunTable steps;
   std::unique_ptr<const CsvTable> products{};
+  std::vector<validation::MeasuredCollective> collectives{};
 };
 
 /// Files (with .csv or a slash) and tables of `folder` (the shipped ones if empty) by their names; all of the folder's
@@ -21,8 +23,8 @@ struct MeasuredTable {
 [[nodiscard]] std::vector<std::filesystem::path> measured_files(const std::vector<std::string>& named,
                                                                 const std::filesystem::path& folder);
 
-/// Products by their columns; else a published table by its file's name, else runs in this program's own format.
-/// `problems` must outlive the table.
+/// Products and collectives by their columns; else a published table by its file's name, else runs in this program's
+/// own format. `problems` must outlive the table.
 [[nodiscard]] MeasuredTable read_measured_table(const std::filesystem::path& file, Problems& problems);
 
 }  // namespace lockstep::commands
