@@ -95,7 +95,10 @@ std::vector<topologies::Protocol> protocols_of(const topologies::NodeSpec& node,
   if (algorithm == "in-network tree" || algorithm == "in-network") {
     if (auto found = of(nvls); !found.empty()) return found;
   }
-  return of(of_links);
+  auto found = of(of_links);
+  if (algorithm == "direct all-to-all")
+    std::erase_if(found, [](const topologies::Protocol& protocol) { return protocol.name == "LL128"; });
+  return found;
 }
 
 double carried(Bytes full_size, const topologies::Protocol& protocol) {

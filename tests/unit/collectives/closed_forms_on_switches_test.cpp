@@ -319,8 +319,17 @@ TEST(Protocols, OfInNetworkReductionAreItsOwn) {
   with.protocols.push_back({"NVLSTree"});
   EXPECT_EQ(names_of(with, "in-network"), (Names{"NVLS short", "NVLS"}));
   EXPECT_EQ(names_of(with, "in-network tree"), (Names{"NVLSTree"}));
-  with.protocols = {{"LL"}, {"Simple"}};
-  EXPECT_EQ(names_of(with, "in-network"), (Names{"LL", "Simple"}));
+  with.protocols = {{"LL"}, {"LL128"}, {"Simple"}};
+  EXPECT_EQ(names_of(with, "in-network"), (Names{"LL", "LL128", "Simple"}));
+  EXPECT_EQ(names_of(with, "direct all-to-all"), (Names{"LL", "Simple"}));
+}
+
+// A library's all-to-all: launch, one step, V/N (N-1)/N a port, and 0.3 us for each of the 7 other members.
+TEST(Protocols, AnAllToAllSetsUpEachPeer) {
+  auto with = node();
+  with.protocols = {{"Simple", 1, Seconds(5 * us), Seconds(0), Seconds(0)}};
+  expect_time(NetworkCase(nodes(1, with), "local"), Kind::all_to_all, "direct all-to-all",
+              5 * us + local + 7 * 0.3 * us + v / 8 * 7 / 8 / port);
 }
 
 // V (1 + 1/N) / port and two steps; for 32 members, two doublings beyond a board of 8, the bytes count 9 % more and 16
