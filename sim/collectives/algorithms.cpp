@@ -77,6 +77,30 @@ Seconds remote_step(const GroupStructure& groups, const topologies::Protocol& pr
   return groups.step_slowdown * (groups.remote_hop + protocol.remote_step);
 }
 
+std::vector<topologies::Protocol> protocols_of(const topologies::NodeSpec& node, std::string_view algorithm) {
+  enum Family { of_links, nvls, nvls_tree };
+  const auto family = [](const topologies::Protocol& protocol) {
+    return protocol.name.starts_with("NVLSTree") ? nvls_tree : protocol.name.starts_with("NVLS") ? nvls : of_links;
+  };
+  const auto of = [&](Family wanted) {
+    std::vector<topologies::Protocol> found;
+    for (const auto& protocol : node.protocols) {
+      if (family(protocol) == wanted) found.push_back(protocol);
+    }
+    return found;
+  };
+  if (algorithm == "in-network tree") {
+    if (auto found = of(nvls_tree); !found.empty()) return found;
+  }
+  if (algorithm == "in-network tree" || algorithm == "in-network") {
+    if (auto found = of(nvls); !found.empty()) return found;
+  }
+  auto found = of(of_links);
+  if (algorithm == "direct all-to-all")
+    std::erase_if(found, [](const topologies::Protocol& protocol) { return protocol.name == "LL128"; });
+  return found;
+}
+
 double carried(Bytes full_size, const topologies::Protocol& protocol) {
   return static_cast<double>(full_size.value()) / protocol.efficiency;
 }

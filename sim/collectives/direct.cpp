@@ -69,6 +69,11 @@ Seconds one_step(const GroupStructure& groups, const topologies::Protocol& proto
                            : groups.step_slowdown * (groups.cross_hop + protocol.remote_step);
 }
 
+/// NCCL's all-to-all is a send and a receive for each other member, which its kernel takes one after the other: short
+/// ones take 14 us among 4 of a rack's GPUs, 15 among 8 and 31 among 64
+/// (tests/validation/data/collectives_multinode.csv).
+constexpr Seconds per_peer(0.3e-6);
+
 /// Libraries that exchange directly in an all-to-all may have no other kind that does: NCCL gathers and scatters in
 /// rings.
 class Direct final : public CollectiveAlgorithm {
@@ -138,6 +143,7 @@ class Direct final : public CollectiveAlgorithm {
     }
     std::vector<Phase> phases(kind == workloads::CollectiveKind::all_reduce ? 2 : 1, exchange);
     phases.front().latency += protocol.launch;
+    if (only_all_to_all_ && !protocol.name.empty()) phases.front().latency += (groups.members - 1.0) * per_peer;
     return phases;
   }
 

@@ -252,9 +252,11 @@ CollectiveChoice GroupNetwork::cheapest_protocol(const CollectiveAlgorithm& algo
   };
   const auto* node = cluster_->node_spec();
   if (node == nullptr || node->protocols.empty()) return timed(topologies::Protocol{});
-  auto best = timed(node->protocols.front());
-  for (std::size_t i = 1; i < node->protocols.size(); ++i) {
-    auto other = timed(node->protocols[i]);
+  const auto protocols = network::protocols_of(*node, algorithm.name());
+  if (protocols.empty()) return timed(topologies::Protocol{});
+  auto best = timed(protocols.front());
+  for (std::size_t i = 1; i < protocols.size(); ++i) {
+    auto other = timed(protocols[i]);
     if (is_cheaper(other.cost, best.cost)) best = std::move(other);
   }
   return best;

@@ -3,6 +3,7 @@
 // reduction. Across units each local member has a tree for its 1/g of the data, and while that runs, the unit's switch
 // adds up and copies, or members of the unit exchange their parts. All is pipelined: one phase.
 #include <algorithm>
+#include <cmath>
 
 #include "sim/collectives/algorithms.hpp"
 
@@ -68,6 +69,14 @@ double through_ports(const topologies::NodeSpec& node, const GroupStructure& gro
   return std::min(scattered, (1 + 1.0 / groups.local) / node.in_network_efficiency);
 }
 
+/// Doublings of the members beyond the eight GPUs of a board, for a library: every sum and copy of a switch waits for
+/// all members, and in racks of 64 and 72 GPUs they start later and run more slowly than on 8 of the same rack, by
+/// these for each doubling (tests/validation/data/collectives_multinode.csv).
+double beyond_a_board(const GroupStructure& groups, const topologies::Protocol& protocol) {
+  return protocol.name.empty() ? 0 : std::log2(std::max(1.0, groups.members / 8.0));
+}
+constexpr double steps_beyond_a_board = 8, bytes_beyond_a_board = 0.045;
+
 class InNetwork final : public CollectiveAlgorithm {
  public:
   std::string_view name() const override { return "in-network"; }
@@ -116,8 +125,10 @@ class InNetwork final : public CollectiveAlgorithm {
     const bool reduces = kind == workloads::CollectiveKind::all_reduce || kind == workloads::CollectiveKind::reduce;
     const bool copies = kind == workloads::CollectiveKind::all_reduce || kind == workloads::CollectiveKind::broadcast;
     if (groups.units == 1) {
-      phase.latency += local_step(groups, protocol) * (reduces && copies ? 2.0 : 1.0);
-      const double counted = v / cluster.node_spec()->in_network_efficiency;
+      phase.latency += local_step(groups, protocol) *
+                       ((reduces && copies ? 2.0 : 1.0) + steps_beyond_a_board * beyond_a_board(groups, protocol));
+      const double counted = v * (1 + bytes_beyond_a_board * beyond_a_board(groups, protocol)) /
+                             cluster.node_spec()->in_network_efficiency;
       const double shard = counted / groups.members;
       // Each member takes the sums of its own 1/N out of the switch and puts them back for all: V in of results, V/N of
       // sums.

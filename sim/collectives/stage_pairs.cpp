@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/slot_loads.hpp"
 
 namespace lockstep::collectives {
@@ -40,7 +41,7 @@ StagePairRoutes routes_of(const topologies::Cluster& cluster, const Communicator
                           const topologies::GroupOrbits* orbits) {
   StagePairRoutes routes;
   routes.flows = cluster.flows_of_connection();
-  if (const auto* node = cluster.node_spec()) routes.protocols = node->protocols;
+  if (const auto* node = cluster.node_spec()) routes.protocols = network::protocols_of(*node, "shift");
   for (const auto& group : pairs.groups) {
     for (const auto& flow : group.flows) {
       Seconds latency(0);

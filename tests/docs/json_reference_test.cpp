@@ -108,7 +108,7 @@ const std::vector<Documented> documented{
     {"model",
      {"lockstep model deepseek-v3", "lockstep model deepseek-v4-flash",
       "lockstep model tests/data/hf_configs/Qwen__Qwen3-Next-80B-A3B-Instruct.json"}},
-    {"validate", {"lockstep validate tests/docs/my_steps.csv"}},
+    {"validate", {"lockstep validate tests/docs/my_steps.csv", "lockstep validate collectives_multinode"}},
     {"faults", {"lockstep faults " + nodes}},
     {"jobs", {"lockstep jobs $TMP/west.yaml $TMP/east.yaml --hosts given --hosts best"}},
     {"rl", {"lockstep rl $TMP/loop.yaml", "lockstep rl $TMP/loop.yaml --set generation.nodes=1"}},

@@ -1,7 +1,7 @@
 // Predicted times of published collectives against the measured ones: error = predicted / measured - 1, of times,
 // because in-network reduction lifts "bus bandwidths" above the wire. The node and fabric parameters stand in
-// topologies/catalog/; the rule from rows to clusters in collective_rows.hpp. tests/data/*.csv name the source of every
-// row.
+// topologies/catalog/; the rule from rows to clusters in measured_collectives.hpp. tests/validation/data/*.csv name the
+// source of every row.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,15 +9,15 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "sim/collectives/group_network.hpp"
+#include "sim/studies/validation/measured_collectives.hpp"
 #include "tests/source_dir.hpp"
-#include "tests/validation/collective_rows.hpp"
+#include "tools/output/studies/collective_errors.hpp"
 #include "topologies/fabrics/fabric.hpp"
 
 namespace lockstep::test {
@@ -25,73 +25,48 @@ namespace {
 
 const std::filesystem::path root = source_dir;
 const std::filesystem::path catalog = root / "topologies/catalog";
-constexpr double large = 64.0 * 1024 * 1024;
+using validation::quantile;
+using Result = validation::ValidatedCollective;
 
-struct Result {
-  MeasuredCollective row;
-  PredictedCollective predicted;
-  [[nodiscard]] double error() const { return predicted.seconds / row.seconds - 1; }
-  [[nodiscard]] bool is_large() const { return row.size >= large; }
-};
+std::vector<validation::MeasuredCollective> rows_of(const std::string& name) {
+  Problems problems;
+  const CsvTable table(root / "tests/validation/data" / (name + ".csv"), problems);
+  const auto rows = validation::read_measured_collectives(table, name);
+  problems.throw_if_any();
+  return rows;
+}
 
-std::vector<Result> results_of(const std::string& file) {
-  const auto rows = read_measured_collectives(root / "tests/data" / file);
-  const auto predicted = predict(rows, catalog);
-  std::vector<Result> made;
-  for (std::size_t i = 0; i < rows.size(); ++i) made.push_back({rows[i], predicted[i]});
-  return made;
+/// Cells of the rows below the header.
+std::vector<std::vector<std::string>> cells_of(const std::string& file) {
+  Problems problems;
+  const CsvTable table(root / file, problems);
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& row : table.rows()) {
+    auto& cells = rows.emplace_back();
+    for (const auto& column : table.header()) cells.push_back(row.text(column.text));
+  }
+  problems.throw_if_any();
+  return rows;
 }
 
 /// One and two nodes, to which the catalog's parameters were fitted.
 const std::vector<Result>& results() {
-  static const auto all = results_of("collectives.csv");
+  static const auto all = validate_collectives(rows_of("collectives"), catalog);
   return all;
 }
 
-/// Four nodes, racks and other chips, to which nothing was fitted but the incast of RoCE.
+/// Four nodes, racks and other chips.
 const std::vector<Result>& results_at_scale() {
-  static const auto all = results_of("collectives_multinode.csv");
+  static const auto all = validate_collectives(rows_of("collectives_multinode"), catalog);
   return all;
 }
 
-/// Between the two values beside the place q (n - 1) of n sorted ones.
-double quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  const double place = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const auto above = std::min(below + 1, values.size() - 1);
-  return values[below] + (values[above] - values[below]) * (place - static_cast<double>(below));
-}
+using Key = std::pair<std::string, bool>;  ///< network; long messages
 
-struct Summary {
-  std::size_t rows = 0;
-  double median = 0, p90 = 0, bias = 0;
-  const Result* worst = nullptr;
-};
-
-Summary summary(const std::vector<const Result*>& of) {
-  Summary summary;
-  std::vector<double> errors, sizes;
-  for (const auto* result : of) {
-    errors.push_back(result->error());
-    sizes.push_back(std::abs(result->error()));
-    if (summary.worst == nullptr || sizes.back() > std::abs(summary.worst->error())) summary.worst = result;
-  }
-  summary.rows = of.size();
-  summary.median = quantile(sizes, 0.5);
-  summary.p90 = quantile(sizes, 0.9);
-  summary.bias = quantile(errors, 0.5);
-  return summary;
-}
-
-using Key = std::pair<std::string, bool>;  ///< network; large messages
-
-std::map<Key, Summary> by_network(const std::vector<Result>& results) {
-  std::map<Key, std::vector<const Result*>> groups;
-  for (const auto& result : results) groups[{result.predicted.network, result.is_large()}].push_back(&result);
-  std::map<Key, Summary> summaries;
-  for (const auto& [key, group] : groups) summaries[key] = summary(group);
-  return summaries;
+std::map<Key, validation::CollectiveErrors> by_network(const std::vector<Result>& results) {
+  std::map<Key, validation::CollectiveErrors> made;
+  for (const auto& of : errors_of(results)) made[{of.network, of.is_long}] = of;
+  return made;
 }
 
 std::string text(const char* format, auto... values) {
@@ -107,29 +82,16 @@ std::string size_text(double bytes) {
 
 std::string row_text(const Result& result) {
   const auto& row = result.row;
-  return row.chip + ", " + row.text.substr(0, row.text.find(' ')) + " of " + size_text(row.size) +
-         text(" on %d: %.0f us, measured %.0f", row.ranks, result.predicted.seconds * 1e6, row.seconds * 1e6);
+  return row.chip + ", " + row.text.substr(0, row.text.find(' ')) + " of " + size_text(row.bytes) +
+         text(" on %d: %.0f us, measured %.0f", row.ranks, result.predicted_s * 1e6, row.seconds * 1e6);
 }
 
-std::string table(const std::vector<Result>& results) {
-  std::string made =
-      "| network | messages | rows | median % | 90th % | bias % | worst row |\n|---|---|---|---|---|---|---|\n";
-  for (const auto& [key, of] : by_network(results)) {
-    made += "| " + key.first + (key.second ? " | from 64 MiB" : " | shorter");
-    made += text(" | %zu | %.1f | %.1f | %+.1f | ", of.rows, 100 * of.median, 100 * of.p90, 100 * of.bias) +
-            row_text(*of.worst) + " |\n";
-  }
-  return made;
-}
-
-std::string worst_rows(std::vector<Result> sorted, std::size_t count) {
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-    return std::abs(std::log1p(a.error())) > std::abs(std::log1p(b.error()));
-  });
+std::string worst_rows(const std::vector<Result>& results, std::size_t count) {
+  const auto worst = worst_first(results);
   std::string made = "| predicted / measured | network | row | chosen |\n|---|---|---|---|\n";
   for (std::size_t i = 0; i < count; ++i) {
-    made += text("| %.2f | ", 1 + sorted[i].error()) + sorted[i].predicted.network + " | " + row_text(sorted[i]) +
-            " | " + sorted[i].predicted.choice + " |\n";
+    made += text("| %.2f | ", 1 + worst[i]->error()) + worst[i]->network + " | " + row_text(*worst[i]) + " | " +
+            worst[i]->choice + " |\n";
   }
   return made;
 }
@@ -139,19 +101,19 @@ std::string congestion_table() {
   std::string made =
       "| incast | step_growth | rows | all-to-alls over a network % | all-reduces, gathers, reduces: shorter % | from "
       "64 MiB % |\n|---|---|---|---|---|---|\n";
-  const auto rows = read_measured_collectives(root / "tests/data/collectives_multinode.csv");
+  const auto rows = rows_of("collectives_multinode");
   for (const auto& [incast, growth] :
        {std::pair{0.0, 0.0}, {0.14, 0.0}, {0.3, 0.0}, {0.14, 0.1}, {0.14, 0.5}, {0.14, 2.0}}) {
-    const auto predicted = predict(rows, catalog, [&](topologies::FabricSpec& fabric) {
+    const auto predicted = validate_collectives(rows, catalog, [&](topologies::FabricSpec& fabric) {
       fabric.incast = incast;
       fabric.step_growth = growth;
     });
     std::vector<double> exchanges, shorter, longer;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].nodes == 1 || predicted[i].network.starts_with("NVLink")) continue;
-      const double error = std::abs(predicted[i].seconds / rows[i].seconds - 1);
+      const double error = std::abs(predicted[i].predicted_s / rows[i].seconds - 1);
       (rows[i].kind == workloads::CollectiveKind::all_to_all ? exchanges
-       : rows[i].size < large                                ? shorter
+       : !rows[i].is_long()                                  ? shorter
                                                              : longer)
           .push_back(error);
     }
@@ -166,17 +128,17 @@ std::string congestion_table() {
 /// it says which way they go.
 std::string step_growth_table() {
   std::string made = "| network | messages | rows | step_growth 0 | 0.1 | 0.5 | 2 |\n|---|---|---|---|---|---|---|\n";
-  const auto rows = read_measured_collectives(root / "tests/data/collectives_multinode.csv");
+  const auto rows = rows_of("collectives_multinode");
   std::map<Key, std::vector<std::vector<double>>> errors;  // by value of the key
   std::size_t column = 0;
   for (const double growth : {0.0, 0.1, 0.5, 2.0}) {
-    const auto predicted = predict(rows, catalog, [&](auto& fabric) { fabric.step_growth = growth; });
+    const auto predicted = validate_collectives(rows, catalog, [&](auto& fabric) { fabric.step_growth = growth; });
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const bool exchanges = rows[i].kind == workloads::CollectiveKind::all_to_all;
       if (exchanges || rows[i].nodes == 1 || predicted[i].network.starts_with("NVLink")) continue;
-      auto& of = errors[{predicted[i].network, rows[i].size >= large}];
+      auto& of = errors[{predicted[i].network, rows[i].is_long()}];
       of.resize(4);
-      of[column].push_back(predicted[i].seconds / rows[i].seconds - 1);
+      of[column].push_back(predicted[i].predicted_s / rows[i].seconds - 1);
     }
     ++column;
   }
@@ -206,15 +168,16 @@ std::string reported_table() {
                                      512 * mib, 512 * mib * 2 * 1983 / 1984 / bus}};
   std::string made = "| all-reduce on | reported us | step_growth 0 | 0.1 | 0.5 | 2 |\n|---|---|---|---|---|---|\n";
   for (const auto& one : reported) {
-    MeasuredCollective row;
+    validation::MeasuredCollective row;
     row.chip = one.chip;
     row.ranks = 8 * one.nodes;
     row.nodes = one.nodes;
-    row.size = one.size;
+    row.bytes = one.size;
     made += "| " + std::string(one.words) + text(" | %.0f", one.seconds * 1e6);
     for (const double growth : {0.0, 0.1, 0.5, 2.0}) {
-      const auto predicted = predict({row}, catalog, [&](auto& fabric) { fabric.step_growth = growth; });
-      made += text(" | %.0f (%+.0f %%)", predicted[0].seconds * 1e6, 100 * (predicted[0].seconds / one.seconds - 1));
+      const auto predicted = validate_collectives({row}, catalog, [&](auto& fabric) { fabric.step_growth = growth; });
+      made += text(" | %.0f (%+.0f %%)", predicted[0].predicted_s * 1e6,
+                   100 * (predicted[0].predicted_s / one.seconds - 1));
     }
     made += " |\n";
   }
@@ -240,10 +203,10 @@ TEST(MeasuredCollectives, EveryNetworkIsWithinItsTargets) {
     const auto [median, p90] = found != missed.end() ? found->second
                                : key.second          ? std::pair{0.08, 0.25}
                                                      : std::pair{0.25, 9.0};
-    EXPECT_LE(of.median, median) << key.first << (key.second ? " large" : " short");
-    EXPECT_LE(of.p90, p90) << key.first << (key.second ? " large" : " short");
+    EXPECT_LE(of.median_abs, median) << key.first << (key.second ? " large" : " short");
+    EXPECT_LE(of.p90_abs, p90) << key.first << (key.second ? " large" : " short");
   }
-  std::printf("%s\n%s", table(results()).c_str(), worst_rows(results(), 12).c_str());
+  std::printf("%s\n%s", output::collective_errors_part(results()).c_str(), worst_rows(results(), 12).c_str());
 }
 
 // The limits are what this version reaches; where a network's rows are few or from one source, docs/validation.md says
@@ -262,15 +225,14 @@ TEST(MeasuredCollectives, AtScaleIsNotWorseThanItWas) {
   const auto networks = by_network(results_at_scale());
   EXPECT_EQ(networks.size(), medians.size());
   for (const auto& [key, limit] : medians)
-    EXPECT_LE(networks.at(key).median, limit) << key.first << (key.second ? " large" : " short");
+    EXPECT_LE(networks.at(key).median_abs, limit) << key.first << (key.second ? " large" : " short");
 }
 
 // Four nodes: to each NIC three others send at once. Without the fabric's incast the all-to-all is 18 % too fast.
 TEST(MeasuredCollectives, IncastBringsTheAllToAllOfFourNodesToItsTime) {
   int checked = 0;
   for (const auto& result : results_at_scale()) {
-    if (result.predicted.network != "roce-400g" || result.row.nodes != 4 || !result.row.text.starts_with("alltoall"))
-      continue;
+    if (result.network != "roce-400g" || result.row.nodes != 4 || !result.row.text.starts_with("alltoall")) continue;
     EXPECT_NEAR(result.error(), 0, 0.01);
     ++checked;
   }
@@ -279,13 +241,13 @@ TEST(MeasuredCollectives, IncastBringsTheAllToAllOfFourNodesToItsTime) {
 
 // Of 78 rows the five of TPU7x do not say what their bandwidth counts.
 TEST(MeasuredCollectives, NoRowAtScaleIsLeftOut) {
-  EXPECT_EQ(read_csv(root / "tests/data/collectives_multinode.csv").size(), 79u);
+  EXPECT_EQ(cells_of("tests/validation/data/collectives_multinode.csv").size(), 78u);
   EXPECT_EQ(results_at_scale().size(), 73u);
 }
 
 // 346 rows of which two psum lines are not comparable; every machine has large messages.
 TEST(MeasuredCollectives, NoRowIsLeftOut) {
-  EXPECT_EQ(read_csv(root / "tests/data/collectives.csv").size(), 347u);
+  EXPECT_EQ(cells_of("tests/validation/data/collectives.csv").size(), 346u);
   EXPECT_EQ(results().size(), 344u);
 }
 
@@ -293,8 +255,8 @@ TEST(MeasuredCollectives, NoRowIsLeftOut) {
 // all-to-all, its busbw would be N times what the CSV prints.
 TEST(MeasuredCollectives, SizesAreThoseOfNcclTests) {
   int checked = 0;
-  for (const auto& cells : read_csv(root / "tests/data/collectives.csv")) {
-    if (cells[6] == "size_bytes" || cells[7].empty() || cells[9].empty() || std::stod(cells[9]) < 10) continue;
+  for (const auto& cells : cells_of("tests/validation/data/collectives.csv")) {
+    if (cells[7].empty() || cells[9].empty() || std::stod(cells[9]) < 10) continue;
     const double n = std::stod(cells[2]);
     const double factor = (cells[0] == "all_reduce" ? 2 : 1) * (n - 1) / n;
     EXPECT_NEAR(std::stod(cells[6]) / std::stod(cells[7]) * 1e-3 * factor / std::stod(cells[9]), 1, 0.011)
@@ -305,8 +267,10 @@ TEST(MeasuredCollectives, SizesAreThoseOfNcclTests) {
 }
 
 TEST(MeasuredCollectives, TheDocumentHasTheseTables) {
+  auto both = results();
+  both.insert(both.end(), results_at_scale().begin(), results_at_scale().end());
   for (const auto& part :
-       {table(results()), worst_rows(results(), 12), table(results_at_scale()), worst_rows(results_at_scale(), 20),
+       {output::collective_errors_part(both), worst_rows(results(), 12), worst_rows(results_at_scale(), 20),
         congestion_table(), step_growth_table(), reported_table()})
     EXPECT_NE(document().find(part), std::string::npos) << "docs/validation.md should have\n" << part;
 }
@@ -356,7 +320,7 @@ double dispatch_bandwidth(const std::string& chip, int ep, double token, workloa
 TEST(MeasuredCollectives, DispatchOfDeepEP) {
   std::string made =
       "| experts' chips | counted over | published GB/s | predicted GB/s | error of time % |\n|---|---|---|---|---|\n";
-  for (const auto& cells : read_csv(root / "tests/data/deepep_alltoall.csv")) {
+  for (const auto& cells : cells_of("tests/data/deepep_alltoall.csv")) {
     if (cells[0] != "V1 (final)" || cells[1] != "normal") continue;
     const int ep = std::stoi(cells[3]);
     const double published = std::stod(cells[11]);
@@ -375,7 +339,7 @@ TEST(MeasuredCollectives, DispatchOfHybridEP) {
   std::string made =
       "| chip | experts' chips | SMs | published GB/s | predicted GB/s | error of time % "
       "|\n|---|---|---|---|---|---|\n";
-  for (const auto& cells : read_csv(root / "tests/data/hybridep_alltoall.csv")) {
+  for (const auto& cells : cells_of("tests/data/hybridep_alltoall.csv")) {
     if (cells[0] != "HybridEP") continue;
     const int ep = std::stoi(cells[2]);
     const double published = std::stod(cells[8]);

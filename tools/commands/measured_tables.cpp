@@ -30,7 +30,8 @@ std::vector<std::filesystem::path> tables_in(const std::filesystem::path& folder
       continue;
     Problems ignored;
     const CsvTable table(entry.path(), ignored);
-    if (validation::has_measured_columns(table) || has_kernel_columns(table))
+    if (validation::has_measured_columns(table) || has_kernel_columns(table) ||
+        validation::has_collective_columns(table))
       others.push_back(entry.path());
   }
   std::sort(others.begin(), others.end());
@@ -73,10 +74,12 @@ MeasuredTable read_measured_table(const std::filesystem::path& file, Problems& p
   const auto name = file.stem().string();
   const auto folder = file.parent_path();
   if (!validation::has_measured_columns(*table) && has_kernel_columns(*table))
-    return {{name, {}, folder, true}, std::move(table)};
+    return {{name, {}, folder, true}, std::move(table), {}};
+  if (validation::has_collective_columns(*table))
+    return {{name, {}, folder, true}, {}, validation::read_measured_collectives(*table, name)};
   const auto* published = validation::has_measured_columns(*table) ? nullptr : validation::find_published_table(name);
-  if (published != nullptr) return {{name, read_published_runs(*published, *table), folder, true}};
-  return {{name, validation::read_measured_runs(*table, name), folder, false}};
+  if (published != nullptr) return {{name, read_published_runs(*published, *table), folder, true}, {}, {}};
+  return {{name, validation::read_measured_runs(*table, name), folder, false}, {}, {}};
 }
 
 }  // namespace lockstep::commands

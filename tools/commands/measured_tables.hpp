@@ -5,15 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "sim/studies/validation/measured_collectives.hpp"
 #include "sim/studies/validation/published_tables.hpp"
 #include "sim/studies/validation/validate.hpp"
 
 namespace lockstep::commands {
 
-/// Steps, or single kernels: products (has_product_columns) or attention (has_attention_columns).
+/// Steps, single kernels (has_product_columns, has_attention_columns) or collectives (has_collective_columns).
 struct MeasuredTable {
   validation::RunTable steps;
   std::unique_ptr<const CsvTable> kernels{};
+  std::vector<validation::MeasuredCollective> collectives{};
 };
 
 /// Files (with .csv or a slash) and tables of `folder` (the shipped ones if empty) by their names; all of the folder's
@@ -21,8 +23,8 @@ struct MeasuredTable {
 [[nodiscard]] std::vector<std::filesystem::path> measured_files(const std::vector<std::string>& named,
                                                                 const std::filesystem::path& folder);
 
-/// Single kernels by their columns; else a published table by its file's name, else runs in this program's own format.
-/// `problems` must outlive the table.
+/// Kernels and collectives by their columns; else a published table by its file's name, else runs in this program's own
+/// format. `problems` must outlive the table.
 [[nodiscard]] MeasuredTable read_measured_table(const std::filesystem::path& file, Problems& problems);
 
 }  // namespace lockstep::commands

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "sim/core/readable_file.hpp"
+#include "sim/scenario/scenario.hpp"
 #include "sim/studies/calibration/validate_attention.hpp"
 #include "sim/studies/calibration/validate_products.hpp"
 #include "sim/studies/validation/error_band.hpp"
@@ -18,6 +19,7 @@
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/elements/svg.hpp"
 #include "tools/output/files/file.hpp"
+#include "tools/output/studies/collective_errors.hpp"
 #include "tools/output/studies/validation_report.hpp"
 #include "tools/report/validation_report.hpp"
 
@@ -36,6 +38,7 @@ const std::vector<std::string> models_of_time{"ideal", "roofline", "calibrated"}
 
 void write_scenarios(const std::vector<MeasuredTable>& tables, const std::filesystem::path& folder) {
   for (const auto& measured : tables) {
+    if (!measured.collectives.empty()) continue;  // `lockstep collective` takes these
     const auto& table = measured.steps;
     output::make_folder(folder / table.name);
     for (const auto& run : table.runs) {
@@ -60,6 +63,12 @@ std::vector<validation::ValidatedRun> validate_tables(const std::vector<Measured
     std::move(kernels.begin(), kernels.end(), std::back_inserter(runs));
   }
   return runs;
+}
+
+std::vector<validation::ValidatedCollective> collectives_of(const std::vector<MeasuredTable>& tables) {
+  std::vector<validation::MeasuredCollective> rows;
+  for (const auto& table : tables) rows.insert(rows.end(), table.collectives.begin(), table.collectives.end());
+  return validation::validate_collectives(rows, scenario::data_root() / "topologies" / "catalog");
 }
 
 /// Options of the studies that simulate a number of steps of each table again and again: without contention.
@@ -108,7 +117,7 @@ std::vector<validation::ValidatedRun> update_page(const ValidateArguments& argum
   (void)output::with_generated_part(page, "", file);
   options.model_of_time = "calibrated";
   auto runs = validate_tables(tables, options, log);
-  output::ValidationStudies studies{left_out_of(tables, options, log), {}, {}};
+  output::ValidationStudies studies{left_out_of(tables, options, log), {}, {}, collectives_of(tables)};
   if (arguments.ablation) studies.ablation = ablation_of(tables, options, log);
   if (arguments.own_steps > 0) studies.own_steps = own_steps_of(tables, options, arguments.own_steps, log);
   output::write_file(file, output::with_generated_part(page, output::validation_page(runs, studies), file));
@@ -138,7 +147,8 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   const bool page = !arguments.page.empty();
   const auto model = page ? "calibrated" : arguments.model_of_time;
   const auto runs = page ? update_page(arguments, tables, options, log) : validate_tables(tables, options, log);
-  const auto json = output::validation_json(runs, model);
+  const auto collectives = collectives_of(tables);
+  const auto json = output::validation_json(runs, model, collectives);
   output::Answer answer;
   if (page) answer.add(arguments.page);
   forget_input(arguments.errors);  // the catalog's table, which was read for the bands, is made anew
@@ -150,12 +160,16 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   if (!arguments.out.empty()) {
     output::NewFiles files(arguments.out);
     files.write(std::filesystem::path(arguments.out) / "validation.json", json);
-    left_out = report::write_report(files, arguments.out, report::validation_report(runs, model));
+    left_out = report::write_report(files, arguments.out, report::validation_report(runs, model, collectives));
     answer.finish(files, arguments.out);
   }
-  if (!page)
-    text =
-        arguments.json == "-" ? json : output::validation_text(runs, arguments.families || !arguments.tables.empty());
+  if (!page && arguments.json == "-") {
+    text = json;
+  } else if (!page) {
+    if (!runs.empty()) text = output::validation_text(runs, arguments.families || !arguments.tables.empty());
+    const auto of_collectives = output::collective_errors_text(collectives);
+    text += (text.empty() || of_collectives.empty() ? "" : "\n") + of_collectives;
+  }
   if (arguments.leave_one_out && arguments.json != "-")
     text += "\n" + output::leave_one_out_text(left_out_of(tables, options, log));
   if (!page && arguments.ablation && arguments.json != "-")
@@ -170,10 +184,11 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
 }  // namespace
 
 void add_validate(CommandLine& line, spdlog::logger& log) {
-  auto command = line.command("validate", "simulate measured training steps and print the errors");
+  auto command = line.command("validate", "simulate measured training steps and collectives, and print the errors");
   auto arguments = std::make_shared<ValidateArguments>();
-  command.option("tables", arguments->tables,
-                 "tables of published steps, or CSV files of your own runs; all published ones if none is named");
+  command.option(
+      "tables", arguments->tables,
+      "tables of published steps or collectives, or CSV files of your own; all published ones if none is named");
   command.option("--data", arguments->data, "a folder with tables of the same names and columns, or of your own runs");
   command.option("--model-of-time", arguments->model_of_time, "how long compute takes: ideal, roofline or calibrated")
       .one_of(models_of_time)

@@ -111,12 +111,55 @@ Json reasons(const std::vector<validation::ValidatedRun>& runs) {
   return panel;
 }
 
+/// Errors of each network, and dots of each network beside the line of equality.
+void add_collectives(const std::vector<validation::ValidatedCollective>& collectives, ReportPage& page) {
+  Json rows = Json::array();
+  for (const auto& of : errors_of(collectives))
+    rows.push_back({of.table, of.network, of.is_long ? "from 64 MiB" : "shorter", of.rows, of.median_abs, of.p90_abs,
+                    of.bias, of.meets() ? "yes" : "no"});
+  auto table = table_panel("Collectives by network",
+                           "Targets: a median of 8 % and a 90th percentile of 20 % from 64 MiB, a median of 30 % of "
+                           "shorter messages. The bias is the median with its sign.",
+                           {{"table", ""},
+                            {"network", ""},
+                            {"messages", ""},
+                            {"rows", "count"},
+                            {"median", "share"},
+                            {"90th", "share"},
+                            {"bias", "share"},
+                            {"met", ""}},
+                           std::move(rows));
+  table["wide"] = true;
+  page.add(table);
+  std::vector<ChartLine> networks;
+  double least = HUGE_VAL, most = 0;
+  for (const auto& one : collectives) {
+    auto network =
+        std::find_if(networks.begin(), networks.end(), [&](const auto& line) { return line.name == one.network; });
+    if (network == networks.end()) network = networks.insert(network, {one.network, {}, ChartLine::Mark::dots, {}});
+    network->points.emplace_back(one.row.seconds, one.predicted_s);
+    network->notes.push_back(one.row.table + " line " + std::to_string(one.row.where.line) + ", " + one.choice);
+    least = std::min({least, one.row.seconds, one.predicted_s});
+    most = std::max({most, one.row.seconds, one.predicted_s});
+  }
+  networks.push_back({"predicted as measured", {{least, least}, {most, most}}, ChartLine::Mark::line, {}});
+  auto chart = chart_panel({"Predicted against measured collectives",
+                            "A dot for each row.",
+                            {"measured", "s"},
+                            {"predicted", "s"},
+                            std::move(networks)},
+                           page.data());
+  chart["wide"] = true;
+  page.add(chart);
+}
+
 }  // namespace
 
 std::optional<std::string> validation_report(const std::vector<validation::ValidatedRun>& runs,
-                                             const std::string& model_of_time) {
+                                             const std::string& model_of_time,
+                                             const std::vector<validation::ValidatedCollective>& collectives) {
   ReportPage page("Validation", "measured steps, model of time: " + model_of_time);
-  page.add(headline(runs));
+  if (!runs.empty() || collectives.empty()) page.add(headline(runs));
   const bool any = std::any_of(runs.begin(), runs.end(), [](const auto& run) { return run.counts(); });
   if (any) {
     page.add(scatter(runs, page.data()));
@@ -124,6 +167,7 @@ std::optional<std::string> validation_report(const std::vector<validation::Valid
     page.add(worst_rows(runs));
   }
   if (!output::reasons_of(runs).empty()) page.add(reasons(runs));
+  if (!collectives.empty()) add_collectives(collectives, page);
   return page.html();
 }
 

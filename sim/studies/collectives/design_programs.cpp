@@ -1,5 +1,6 @@
 #include "sim/studies/collectives/design_programs.hpp"
 
+#include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/nccl_size.hpp"
 #include "sim/core/errors.hpp"
 
@@ -28,7 +29,8 @@ std::vector<DesignPrograms::Choice> DesignPrograms::choices(Bytes size) const {
   const auto full_size = collectives::full_size_of(kind_, size, members_);
   const auto* node = cluster_.node_spec();
   const std::vector<topologies::Protocol> as_links_are{{}};
-  const auto& protocols = node == nullptr || node->protocols.empty() ? as_links_are : node->protocols;
+  const auto protocols =
+      node == nullptr || node->protocols.empty() ? as_links_are : collectives::network::protocols_of(*node, "designed");
   const auto pass = collectives::pass_of(kind_);
   const topologies::Protocol* best = nullptr;
   std::size_t best_design = 0;

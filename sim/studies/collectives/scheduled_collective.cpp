@@ -148,7 +148,7 @@ std::vector<topologies::Protocol> ScheduledCollective::protocols() const {
   for (const auto& protocol : node->protocols) {
     if (lower(protocol.name) == lower(schedule_.protocol)) return {protocol};
   }
-  return node->protocols;
+  return collectives::network::protocols_of(*node, "of a file");
 }
 
 void ScheduledCollective::open(program::Program& program) {

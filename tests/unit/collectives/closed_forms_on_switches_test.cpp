@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "sim/collectives/algorithms.hpp"
 #include "sim/collectives/lower_bound.hpp"
 #include "tests/unit/collectives/network_case.hpp"
 
@@ -286,6 +287,60 @@ TEST(Protocols, StartOnTheNetwork) {
   expect_time(over, Kind::all_gather, "ring", 105 * us + pass);
   expect_time(over, Kind::all_reduce, "ring", 205 * us + 2 * pass);
   expect_time(NetworkCase(nodes(1, with), "local"), Kind::all_gather, "ring", 5 * us + v * 7 / 8 / port + 7 * local);
+}
+
+// NCCL's broadcasts and reductions go between nodes in small slices, at 0.87 of the rate; inside a node, and in
+// gathers, nothing changes.
+TEST(Protocols, BroadcastsGoInSmallSlicesBetweenNodes) {
+  auto with = node();
+  with.protocols = {{"Simple", 1, Seconds(0), Seconds(0), Seconds(0)}};
+  const NetworkCase groups(nodes(4, with), "all");
+  const double steps = 27 * local + 4 * remote;
+  expect_time(groups, Kind::broadcast, "ring", v / 8 / (0.87 * nic) + steps);
+  expect_time(groups, Kind::reduce, "ring", v / 8 / (0.87 * nic) + steps);
+  expect_time(groups, Kind::all_gather, "ring", v * 31 / 32 / 8 / nic + steps);
+  expect_time(NetworkCase(nodes(1, with), "local"), Kind::broadcast, "ring", v / port + 7 * local);
+}
+
+// Names tell whose a protocol is: NVLS the in-network algorithm's, NVLSTree the in-network tree's, the others all other
+// algorithms'. Of a node without such names every algorithm has every protocol.
+TEST(Protocols, OfInNetworkReductionAreItsOwn) {
+  const auto names_of = [](const topologies::NodeSpec& of, std::string_view algorithm) {
+    std::vector<std::string> names;
+    for (const auto& protocol : collectives::network::protocols_of(of, algorithm)) names.push_back(protocol.name);
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  auto with = node();
+  with.protocols = {{"LL"}, {"NVLS short"}, {"Simple"}, {"NVLS"}};
+  EXPECT_EQ(names_of(with, "ring"), (Names{"LL", "Simple"}));
+  EXPECT_EQ(names_of(with, "in-network"), (Names{"NVLS short", "NVLS"}));
+  EXPECT_EQ(names_of(with, "in-network tree"), (Names{"NVLS short", "NVLS"}));
+  with.protocols.push_back({"NVLSTree"});
+  EXPECT_EQ(names_of(with, "in-network"), (Names{"NVLS short", "NVLS"}));
+  EXPECT_EQ(names_of(with, "in-network tree"), (Names{"NVLSTree"}));
+  with.protocols = {{"LL"}, {"LL128"}, {"Simple"}};
+  EXPECT_EQ(names_of(with, "in-network"), (Names{"LL", "LL128", "Simple"}));
+  EXPECT_EQ(names_of(with, "direct all-to-all"), (Names{"LL", "Simple"}));
+}
+
+// A library's all-to-all: launch, one step, V/N (N-1)/N a port, and 0.3 us for each of the 7 other members.
+TEST(Protocols, AnAllToAllSetsUpEachPeer) {
+  auto with = node();
+  with.protocols = {{"Simple", 1, Seconds(5 * us), Seconds(0), Seconds(0)}};
+  expect_time(NetworkCase(nodes(1, with), "local"), Kind::all_to_all, "direct all-to-all",
+              5 * us + local + 7 * 0.3 * us + v / 8 * 7 / 8 / port);
+}
+
+// V (1 + 1/N) / port and two steps; for 32 members, two doublings beyond a board of 8, the bytes count 9 % more and 16
+// more steps are taken. Without a library the switch is as fast for any number.
+TEST(Protocols, InNetworkReductionOfManyMembersIsSlower) {
+  auto with = node(32);
+  with.in_network_reduction = true;
+  expect_time(NetworkCase(nodes(1, with), "local"), Kind::all_reduce, "in-network", v * 33 / 32 / port + 2 * local);
+  with.protocols = {{"NVLS", 1, Seconds(5 * us), Seconds(0.5 * us), Seconds(0)}};
+  expect_time(NetworkCase(nodes(1, with), "local"), Kind::all_reduce, "in-network",
+              5 * us + 1.09 * v * 33 / 32 / port + 18 * 1.5 * us);
 }
 
 // A library without the cheapest algorithm takes its own cheapest (the ring's 14 steps against 2), unless it has none

@@ -4,6 +4,7 @@
 
 #include "sim/studies/validation/error_band.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/studies/collective_errors.hpp"
 #include "tools/output/studies/percent_column_private.hpp"
 #include "tools/output/studies/validation_report.hpp"
 
@@ -252,7 +253,8 @@ std::string band_part(const std::vector<validation::ValidatedRun>& runs) {
 std::string validation_page(const std::vector<validation::ValidatedRun>& runs, const ValidationStudies& studies) {
   auto text = worst_part(runs) + targets_part(runs) + kinds_part(runs) + tables_part(runs) + band_part(runs) +
               covered_tables_part(runs) + own_steps_part(studies.own_steps) + memory_part(runs) +
-              ablation_part(studies.ablation) + left_out_part(studies.left_out);
+              collective_errors_part(studies.collectives) + ablation_part(studies.ablation) +
+              left_out_part(studies.left_out);
   text +=
       "### How a row becomes a scenario\n\n`lockstep validate TABLE --scenarios DIR` writes the scenario of every row. "
       "What the sources leave open:\n\n";

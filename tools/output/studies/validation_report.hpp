@@ -7,22 +7,25 @@
 #include "sim/studies/calibration/own_steps_study.hpp"
 #include "sim/studies/validation/ablation.hpp"
 #include "sim/studies/validation/leave_one_out.hpp"
+#include "sim/studies/validation/measured_collectives.hpp"
 #include "sim/studies/validation/published_tables.hpp"
 #include "sim/studies/validation/validate.hpp"
 
 namespace lockstep::output {
 
-/// Studies that simulate some of the rows again and again; each may be empty.
+/// Studies that simulate some of the rows again and again, and what is no step; each may be empty.
 struct ValidationStudies {
   std::vector<validation::LeftOut> left_out;
   std::vector<validation::Ablated> ablation;
   std::vector<calibration::OwnSteps> own_steps;
+  std::vector<validation::ValidatedCollective> collectives{};
 };
 
 /// A line for each table (and each family, if asked for), the worst rows, and why rows were skipped.
 [[nodiscard]] std::string validation_text(const std::vector<validation::ValidatedRun>& runs, bool families);
 [[nodiscard]] std::string validation_json(const std::vector<validation::ValidatedRun>& runs,
-                                          const std::string& model_of_time);
+                                          const std::string& model_of_time,
+                                          const std::vector<validation::ValidatedCollective>& collectives = {});
 [[nodiscard]] std::string leave_one_out_text(const std::vector<validation::LeftOut>& tables);
 [[nodiscard]] std::string ablation_text(const std::vector<validation::Ablated>& ablated);
 [[nodiscard]] std::string own_steps_text(const std::vector<calibration::OwnSteps>& studied);

@@ -4,6 +4,7 @@
 
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/studies/collective_errors.hpp"
 #include "tools/output/studies/validation_report.hpp"
 
 namespace lockstep::output {
@@ -91,7 +92,8 @@ std::string leave_one_out_text(const std::vector<validation::LeftOut>& tables) {
   return table.to_string();
 }
 
-std::string validation_json(const std::vector<validation::ValidatedRun>& runs, const std::string& model_of_time) {
+std::string validation_json(const std::vector<validation::ValidatedRun>& runs, const std::string& model_of_time,
+                            const std::vector<validation::ValidatedCollective>& collectives) {
   Json families = Json::array();
   for (const auto& family : families_of(runs)) {
     const auto& time = family.time;
@@ -133,7 +135,11 @@ std::string validation_json(const std::vector<validation::ValidatedRun>& runs, c
                     {"capacity_bytes", or_null(run.capacity_bytes > 0, run.capacity_bytes)},
                     {"skipped_because", why.empty() ? Json() : Json(why)}});
   }
-  return json_document(Json{{"model_of_time", model_of_time}, {"families", families}, {"rows", rows}});
+  return json_document(Json{{"model_of_time", model_of_time},
+                            {"families", families},
+                            {"rows", rows},
+                            {"collective_families", collective_errors_json(collectives)},
+                            {"collectives", collectives_json(collectives)}});
 }
 
 }  // namespace lockstep::output

@@ -9,6 +9,7 @@
 #include "tests/unit/output/hostile_name.hpp"
 #include "tests/unit/output/lines_of.hpp"
 #include "tests/unit/output/validation_runs.hpp"
+#include "tools/output/studies/collective_errors.hpp"
 
 namespace lockstep {
 namespace {
@@ -113,6 +114,46 @@ TEST(ValidationJson, NamesOfAnyKind) {
   EXPECT_EQ(read["rows"][0]["table"], test::hostile_name);
   EXPECT_EQ(read["rows"][0]["skipped_because"], test::hostile_name);
   EXPECT_EQ(test::lines_of(output::validation_text({run(test::hostile_name, "f", "a", 0.1)}, false)).size(), 7U);
+}
+
+validation::ValidatedCollective collective(double bytes, double error) {
+  validation::ValidatedCollective made;
+  made.row.table = "t";
+  made.row.text = "all_gather (in place)";
+  made.row.chip = "H100 8x";
+  made.row.kind = workloads::CollectiveKind::all_gather;
+  made.row.ranks = 8;
+  made.row.bytes = bytes;
+  made.row.seconds = 1e-4;
+  made.network = "NVLink 4";
+  made.choice = "ring (Simple)";
+  made.predicted_s = 1e-4 * (1 + error);
+  return made;
+}
+
+// One row from 64 MiB is 10 % too slow, which misses 8 %; one below is 20 % too fast, which 30 % allow.
+TEST(CollectiveErrorsText, ALineForEachNetworkAndLength) {
+  const std::vector<validation::ValidatedCollective> made{collective(128 << 20, 0.1), collective(1536, -0.2)};
+  const auto text = output::collective_errors_text(made);
+  EXPECT_THAT(cells_of_line(line_with(text, "t: NVLink 4  from")),
+              ElementsAre("t: NVLink 4", "from 64 MiB", "1", "10.0 %", "10.0 %", "+10.0 %", "missed"));
+  EXPECT_THAT(cells_of_line(line_with(text, "t: NVLink 4  shorter")),
+              ElementsAre("t: NVLink 4", "shorter", "1", "20.0 %", "20.0 %", "-20.0 %", "met"));
+  EXPECT_THAT(text, HasSubstr("H100 8x, all_gather of 1.5 KiB on 8"));
+  EXPECT_EQ(output::collective_errors_text({}), "");
+  const auto part = output::collective_errors_part(made);
+  EXPECT_THAT(part,
+              HasSubstr("| t | NVLink 4 | from 64 MiB | 1 | 10.0 | 10.0 | +10.0 | H100 8x, all_gather of 128 MiB on "
+                        "8: 110 us, measured 100 | **no** |\n"));
+  EXPECT_EQ(output::collective_errors_part({}), "");
+}
+
+TEST(CollectiveErrorsText, TheSameAsJson) {
+  const auto read = json::parse(output::validation_json({}, "calibrated", {collective(128 << 20, 0.1)}));
+  EXPECT_EQ(read["collective_families"][0]["messages"], "long");
+  EXPECT_EQ(read["collective_families"][0]["meets_target"], false);
+  EXPECT_NEAR(read["collectives"][0]["error_pct"], 10, 1e-9);
+  EXPECT_EQ(read["collectives"][0]["kind"], "all_gather");
 }
 
 TEST(LeaveOneOutText, ARowForEachTable) {
