@@ -30,8 +30,7 @@ std::vector<std::filesystem::path> tables_in(const std::filesystem::path& folder
       continue;
     Problems ignored;
     const CsvTable table(entry.path(), ignored);
-    if (validation::has_measured_columns(table) || has_kernel_columns(table))
-      others.push_back(entry.path());
+    if (validation::has_measured_columns(table) || has_kernel_columns(table)) others.push_back(entry.path());
   }
   std::sort(others.begin(), others.end());
   files.insert(files.end(), others.begin(), others.end());
