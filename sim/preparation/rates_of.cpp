@@ -52,7 +52,8 @@ double share_of_attention(const scenario::Scenario& scenario, const cost::Kernel
   workloads::KernelShape shape{1, length, model.head_size, length, causal};
   const double forward = cost::attention_overhead(rates.chip, shape);
   shape.backward = true;
-  const double time = attention * (forward + 2 * cost::attention_overhead(rates.chip, shape)) / rates.in_16_bits.value();
+  const double time =
+      attention * (forward + 2 * cost::attention_overhead(rates.chip, shape)) / rates.in_16_bits.value();
   const double time_of_others = 3 * others / rates.products.value();
   return time > 0 ? time / (time + time_of_others) : 0;
 }

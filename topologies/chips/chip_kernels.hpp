@@ -14,11 +14,11 @@ namespace lockstep::topologies {
 
 /// A library's kernels of fused attention.
 struct AttentionKernels {
-  std::string name;     ///< the library and its generation: flash-attention-2
-  double forward = 1;   ///< shares of the rate of products, before softmax
-  double backward = 1;  ///< counted as twice the forward's FLOPs
-  double softmax = 0;   ///< cost of a score in addition to its products, in elements of the head size
-  double block = 0;     ///< keys of a block: those on a causal mask's diagonal are computed whole
+  std::string name;         ///< the library and its generation: flash-attention-2
+  double forward = 1;       ///< shares of the rate of products, before softmax
+  double backward = 1;      ///< counted as twice the forward's FLOPs
+  double softmax = 0;       ///< cost of a score in addition to its products, in elements of the head size
+  double block = 0;         ///< keys of a block: those on a causal mask's diagonal are computed whole
   double unlike_heads = 1;  ///< share of the backward's rate where values are not as wide as queries and keys
   double power = 1;         ///< dynamic power over that of products
   friend bool operator==(const AttentionKernels&, const AttentionKernels&) = default;
@@ -32,16 +32,16 @@ struct ChipKernels {
   int units = 0;                       ///< GPUs: multiprocessors, which share out the tiles of a product in waves
   double tile_edge = 0;                ///< GPUs: elements that an edge of a tile costs beyond its own
   int systolic = 0;                    ///< TPUs: side of the matrix unit, to which n and k are padded
-  int grouped_tile = 0;          ///< TPUs: rows of a tile of grouped products; one that two experts share runs for each
-  double depth = 0;              ///< elements of k that filling and draining a product's pipeline costs
-  Bytes staging{0};              ///< first loads and last stores of a kernel, which nothing hides
-  Seconds gap{0};                ///< between two kernels, however many are queued
-  Seconds host{0};               ///< time that the host takes for an operation, including the launches of its kernels
-  AttentionKernels attention;    ///< of the library that is usual today
+  int grouped_tile = 0;        ///< TPUs: rows of a tile of grouped products; one that two experts share runs for each
+  double depth = 0;            ///< elements of k that filling and draining a product's pipeline costs
+  Bytes staging{0};            ///< first loads and last stores of a kernel, which nothing hides
+  Seconds gap{0};              ///< between two kernels, however many are queued
+  Seconds host{0};             ///< time that the host takes for an operation, including the launches of its kernels
+  AttentionKernels attention;  ///< of the library that is usual today
   std::vector<AttentionKernels> other_attention;  ///< of other libraries and earlier ones
-  int communication_units = 0;      ///< GPUs: multiprocessors that collectives hold while they run
-  double communication_memory = 0;  ///< share of the memory bandwidth that they take
-  int own_steps = 0;                ///< whole steps on this very machine to which `sustained` and `host` were fitted
+  int communication_units = 0;                    ///< GPUs: multiprocessors that collectives hold while they run
+  double communication_memory = 0;                ///< share of the memory bandwidth that they take
+  int own_steps = 0;  ///< whole steps on this very machine to which `sustained` and `host` were fitted
   std::vector<std::string> sources;
   friend bool operator==(const ChipKernels&, const ChipKernels&) = default;
 };

@@ -22,10 +22,10 @@ struct KernelShape {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
-  bool causal = false;    ///< attention: later keys are masked
-  bool backward = false;  ///< attention: twice the products
-  bool fused = true;      ///< attention: scores stay on the chip; else they pass through memory, masked ones too
-  std::int32_t kernels = 1;  ///< memory: so many, one after the other
+  bool causal = false;        ///< attention: later keys are masked
+  bool backward = false;      ///< attention: twice the products
+  bool fused = true;          ///< attention: scores stay on the chip; else they pass through memory, masked ones too
+  std::int32_t kernels = 1;   ///< memory: so many, one after the other
   bool unlike_heads = false;  ///< attention: values are not as wide as queries and keys; n is the mean of both
   /// Products of experts without a capacity: which side counts their tokens, of which each expert has its own number.
   enum class Counted { none, rows, depth } counted = Counted::none;

@@ -122,8 +122,9 @@ std::string kernels_yaml(const topologies::ChipKernels& kernels, const std::stri
   text += "  gap: " + yaml_number(kernels.gap.value() * 1e6) +
           " us\n  host: " + yaml_number(kernels.host.value() * 1e6) + " us\n";
   text += "  attention: {forward: " + yaml_number(kernels.attention.forward) +
-          ", backward: " + yaml_number(kernels.attention.backward) + ", softmax: " + yaml_number(kernels.attention.softmax) +
-          ", block: " + yaml_number(kernels.attention.block) + "}\n";
+          ", backward: " + yaml_number(kernels.attention.backward) +
+          ", softmax: " + yaml_number(kernels.attention.softmax) + ", block: " + yaml_number(kernels.attention.block) +
+          "}\n";
   if (kernels.communication_units > 0 || kernels.communication_memory > 0) {
     text += "  communication: {units: " + std::to_string(kernels.communication_units) +
             ", memory: " + yaml_number(kernels.communication_memory) + "}\n";

@@ -33,8 +33,8 @@ Row read(const CsvRow& row, topologies::Precision precision) {
   kernel.shape.unlike_heads = values != queries_and_keys;
   const auto& shape = kernel.shape;
   kernel.flops = Flops((shape.causal ? 2 : 4) * real(shape.batch) * real(shape.m) * real(shape.n) * real(shape.k));
-  kernel.traffic = Bytes(std::llround(operand_bytes(precision) * 2 * real(shape.batch) * real(shape.n) *
-                                      (real(shape.m) + real(shape.k))));
+  kernel.traffic = Bytes(
+      std::llround(operand_bytes(precision) * 2 * real(shape.batch) * real(shape.n) * (real(shape.m) + real(shape.k))));
   made.kernel.precision = precision;
   constexpr double counted[] = {1, 2.5, 3.5};
   made.time = Seconds(kernel.flops.value() * counted[made.pass] / (row.number("tflops").value_or(1) * 1e12));

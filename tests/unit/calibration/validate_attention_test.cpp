@@ -24,8 +24,8 @@ std::vector<validation::ValidatedRun> validated(const std::string& rows, const s
 }
 
 // measured = 2 heads q k h (causal) x 1, 2.5 or 3.5 / rate, here 2 x 16 x 8192 x 8192 x 128 = 2.749e11 FLOPs at 1e12.
-// predicted = FLOPs / (peak matrix) x (1 + softmax/h)(1 + block/k) / share + gap, with twice the FLOPs and softmax/2 in the
-// backward; at peak FLOPs / peak.
+// predicted = FLOPs / (peak matrix) x (1 + softmax/h)(1 + block/k) / share + gap, with twice the FLOPs and softmax/2 in
+// the backward; at peak FLOPs / peak.
 TEST(ValidateAttention, CountsAsBenchmarksDoAndPredictsAsSteps) {
   const auto row = [](const std::string& pass) {
     return "h100,flash-attention-2,bf16," + pass + ",true,16,8192,8192,128,,1,\n";

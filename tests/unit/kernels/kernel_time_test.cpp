@@ -105,8 +105,8 @@ TEST(KernelTimeTest, ComputeAndMemoryOverlapButForTheirEnds) {
 }
 
 // (1 + softmax/h)(1 + block/keys) / share: (1 + 64/128)(1 + 128/1024) / 0.5, and without a mask (1 + 64/128) / 0.5. The
-// backward has twice the FLOPs and no more exponentials: (1 + 32/128) / 0.25, and over 0.8 of that share where values are
-// not as wide as keys.
+// backward has twice the FLOPs and no more exponentials: (1 + 32/128) / 0.25, and over 0.8 of that share where values
+// are not as wide as keys.
 TEST(KernelTimeTest, FusedAttentionPaysForSoftmaxAndTheDiagonal) {
   topologies::ChipKernels chip;
   chip.attention.forward = 0.5;

@@ -136,8 +136,9 @@ TEST(Rates, AreTheChipsOrWhatItsKernelsReach) {
             "model_of_time: kernels of chip tpu-v5p are not known in fp8 [a precision of its kernels.matrix]");
 }
 
-// FLOPs of a token's forward: L layers of 2 (4 D^2 + 3 D F), 2 D V of the unembedding, and L 2 T D of causal attention; the
-// backward has twice as many. With a = attention's share of the time at one clock, clock = (a power + 1 - a)^(-1/1.57).
+// FLOPs of a token's forward: L layers of 2 (4 D^2 + 3 D F), 2 D V of the unembedding, and L 2 T D of causal attention;
+// the backward has twice as many. With a = attention's share of the time at one clock, clock = (a power + 1 -
+// a)^(-1/1.57).
 TEST(Rates, HaveTheAttentionThatTheScenarioNames) {
   const auto rates_of = [](const std::string& kernel) {
     return preparation::rates_of(small_scenario({{"model", "llama-2-7b"},

@@ -209,10 +209,12 @@ TEST(ChipYaml, LibrariesOfAttention) {
   EXPECT_EQ(topologies::attention_called(base, "flash-attention-9"), nullptr);
   EXPECT_TRUE(topologies::attention_names(base).starts_with("cudnn-9, "));
   const auto read = [&](const std::string& text) {
-    const auto view = YamlView::from_text("like: h100\nkernels: {other_attention: {" + text + "}}\n", "c.yaml", problems);
+    const auto view =
+        YamlView::from_text("like: h100\nkernels: {other_attention: {" + text + "}}\n", "c.yaml", problems);
     return topologies::read_chip_block(view, catalog).kernels.value();
   };
-  const auto made = read("flash-attention-2: {forward: 0.5}, mine: {forward: 0.6, backward: 0.4, softmax: 9, block: 64}");
+  const auto made =
+      read("flash-attention-2: {forward: 0.5}, mine: {forward: 0.6, backward: 0.4, softmax: 9, block: 64}");
   EXPECT_TRUE(problems.empty());
   const auto& known = *topologies::attention_called(made, "flash-attention-2");
   EXPECT_EQ(known.forward, 0.5);
