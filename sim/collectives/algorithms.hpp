@@ -54,8 +54,9 @@ inline constexpr std::int64_t most_counted_pairs = 17'000'000;
 /// The bytes that links carry for full_size, given the share of their bandwidth that the protocol uses.
 [[nodiscard]] double carried(Bytes full_size, const topologies::Protocol& protocol);
 /// The protocols that a library runs an algorithm in. Those named NVLS and NVLSTree, with anything behind it, are of
-/// in-network reduction: the in-network tree has the latter or else the former, the in-network algorithm the former, each
-/// where there are any, and no other algorithm has them. NCCL's all-to-all, made of sends and receives, has no LL128.
+/// in-network reduction: the in-network tree has the latter or else the former, the in-network algorithm the former,
+/// each where there are any, and no other algorithm has them. NCCL's all-to-all, made of sends and receives, has no
+/// LL128.
 [[nodiscard]] std::vector<topologies::Protocol> protocols_of(const topologies::NodeSpec& node,
                                                              std::string_view algorithm);
 /// A protocol that has been launched.
