@@ -8,6 +8,7 @@
 #include "tools/output/results/expected_bubble.hpp"
 #include "tools/output/results/link_load_text.hpp"
 #include "tools/output/results/local_updates_text.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 #include "tools/output/results/scenario_notes.hpp"
 #include "tools/output/results/step_distribution_text.hpp"
@@ -28,6 +29,8 @@ Json memory(const Simulation& simulation, const metrics::MemoryUse& value) {
   Json result{{"peak_bytes", value.peak.value()},
               {"capacity_bytes", value.capacity.value()},
               {"fits", value.fits},
+              {"verdict", name(fit_of(value.peak, value.capacity))},
+              {"peak_band", peak_band_json(value.peak)},
               {"spare_bytes", (value.capacity - value.peak).value()}};
   for (const auto kind : workloads::all_memory_kinds)
     result[std::string(name(kind)) + "_bytes"] = value.of(kind).value();
