@@ -177,6 +177,12 @@ std::map<std::string, double> MemoryBands::coverage_of_tables() const {
   return left_out_coverage(families_, widening_);
 }
 
+bool ValidatedRun::refused() const {
+  if (!(capacity_bytes > 0)) return false;
+  const auto bytes = [](double value) { return Bytes(std::llround(value)); };
+  return fit_of(bytes(predicted_peak_bytes), bytes(capacity_bytes), memory_band()) == Fit::does_not_fit;
+}
+
 std::string_view name(Fit fit) {
   switch (fit) {
     case Fit::fits: return "fits";

@@ -26,10 +26,11 @@ Json breakdown(const metrics::Breakdown& value) {
 
 Json memory(const Simulation& simulation, const metrics::MemoryUse& value) {
   const auto& step = simulation.preparation.step;
+  const auto fit = fit_of(value.peak, value.capacity);
   Json result{{"peak_bytes", value.peak.value()},
               {"capacity_bytes", value.capacity.value()},
-              {"fits", value.fits},
-              {"verdict", name(fit_of(value.peak, value.capacity))},
+              {"fits", fit != validation::Fit::does_not_fit},
+              {"verdict", name(fit)},
               {"peak_band", peak_band_json(value.peak)},
               {"spare_bytes", (value.capacity - value.peak).value()}};
   for (const auto kind : workloads::all_memory_kinds)
