@@ -190,7 +190,7 @@ void read_kept_activations(const YamlView& view, KeyReader& keys, workloads::Der
 /// fused, unfused, in place or {mode: ..., tiles: n, logits: ...}.
 void read_cross_entropy(const YamlView& view, KeyReader& keys, workloads::DerivePolicy& derive) {
   if (!view.exists()) return;
-  const auto mode = view.is_map() ? keys.require(view, "mode", "fused, unfused or in place") : view;
+  const auto mode = view.is_map() ? keys.optional(view, "mode") : view;
   // Fused: exponentials in place of the logits' fp32 copy. Unfused: that copy, its logarithms and their gradient, all
   // in fp32. In place: nothing of it is written.
   constexpr std::array workspaces{Bytes(4), Bytes(12), Bytes(0)};

@@ -102,8 +102,8 @@ std::string links_text(const TorusFabric& torus) {
 
 std::string to_string(const Chip& chip) {
   std::string text = chip.name + " (" + chip.title + "): " + format(chip.memory) +
-                     (chip.usable_memory ? ", " + format(*chip.usable_memory) + " of it usable," : std::string()) +
-                     " at " + format(chip.memory_bandwidth);
+                     (chip.usable_memory ? " (" + format(*chip.usable_memory) + " usable)" : std::string()) + " at " +
+                     format(chip.memory_bandwidth);
   for (const auto& [precision, rate] : chip.peak) text += ", " + std::string(name(precision)) + ' ' + format(rate);
   if (chip.torus) {
     const TorusFabric& torus = *chip.torus;
