@@ -109,10 +109,10 @@ namespace {
 
 /// The memory of a rank's chip, or the least that a rank of a stage has.
 Bytes memory_of_chip(const preparation::Preparation& preparation, const program::Program& program, std::int32_t lane) {
-  return preparation.machine.cluster->chips()[program.chip_of(lane)].memory;
+  return preparation.machine.cluster->chips()[program.chip_of(lane)].capacity();
 }
 Bytes least_memory(const preparation::Preparation& preparation, const program::Program& program, std::int32_t stage) {
-  if (preparation.machine.cluster->chips().count() == 1) return preparation.machine.cluster->chip().memory;
+  if (preparation.machine.cluster->chips().count() == 1) return preparation.machine.cluster->chip().capacity();
   std::optional<Bytes> least;
   for (std::int32_t lane = 0; lane < program.ranks(); ++lane) {
     if (program.stage_of_rank[lane] != stage) continue;

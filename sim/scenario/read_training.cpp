@@ -79,8 +79,10 @@ void read_muon(const YamlView& view, KeyReader& keys, workloads::OptimizerSpec& 
 
 void read_gradients(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   auto& step = scenario.step;
-  step.gradient_element = element(keys.optional(view, "gradient_precision"), step.gradient_element);
-  step.gradient_reduce_element = element(keys.optional(view, "gradient_reduce"), step.gradient_element);
+  const auto accumulated = keys.optional(view, "gradient_precision");
+  step.gradient_element = element(accumulated, step.gradient_element);
+  step.gradient_reduce_element =
+      element(keys.optional(view, "gradient_reduce"), accumulated.exists() ? step.gradient_element : Bytes(2));
   scenario.derive.gradient_element = step.gradient_reduce_element;
   keys.flag(view, "optimizer_barrier", step.optimizer_barrier);
   const auto clipping = keys.optional(view, "gradient_clipping");
@@ -185,10 +187,37 @@ void read_kept_activations(const YamlView& view, KeyReader& keys, workloads::Der
   view.refuse_unknown_keys();
 }
 
+/// fused, unfused, in place or {mode: ..., tiles: n, logits: ...}.
+void read_cross_entropy(const YamlView& view, KeyReader& keys, workloads::DerivePolicy& derive) {
+  if (!view.exists()) return;
+  const auto mode = view.is_map() ? keys.optional(view, "mode") : view;
+  // Fused: exponentials in place of the logits' fp32 copy. Unfused: that copy, its logarithms and their gradient, all
+  // in fp32. In place: nothing of it is written.
+  constexpr std::array workspaces{Bytes(4), Bytes(12), Bytes(0)};
+  if (mode.exists()) derive.loss_element = workspaces[mode.choice({"fused", "unfused", "in place"})];
+  if (!view.is_map()) return;
+  const auto tiles = keys.optional(view, "tiles");
+  if (tiles.exists()) derive.loss_tiles = tiles.integer(1, 1'000'000);
+  const auto logits = keys.optional(view, "logits");
+  if (logits.exists()) derive.loss_again = logits.choice({"once", "again"}) == 1;
+  view.refuse_unknown_keys();
+}
+
+/// Whether weights are stored in fp32 alone; then their gradients are accumulated in it too.
+bool read_weights(const YamlView& view, KeyReader& keys, Scenario& scenario) {
+  const auto stored = keys.optional(view, "weight_precision");
+  if (!stored.exists() || stored.choice({"16-bit", "fp32"}) != 1) return false;
+  if (scenario.step.optimizer.master_weights)
+    stored.problem("weights that are stored in fp32 need no master weights beside them", "one of the two");
+  scenario.derive.stored_element = scenario.step.gradient_element = Bytes(4);
+  return true;
+}
+
 void read_precision_and_update(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   auto& step = scenario.step;
   keys.flag(view, "master_weights", step.optimizer.master_weights);
-  read_precision(view, keys, scenario.training, step.optimizer.master_weights);
+  const bool in_fp32 = read_weights(view, keys, scenario);
+  read_precision(view, keys, scenario.training, in_fp32 || step.optimizer.master_weights);
   read_optimizer(view, keys, step.optimizer);
   read_muon(keys.optional(view, "muon"), keys, step.optimizer);
   read_gradients(view, keys, scenario);
@@ -211,11 +240,7 @@ void read_training(const YamlView& view, KeyReader& keys, Scenario& scenario) {
     scenario.training.attention_kernel = kernel.text();
     if (!scenario.blocks.fused_attention) kernel.problem("attention is not fused", "attention: fused");
   }
-  const auto loss = keys.optional(view, "cross_entropy");
-  // Fused: exponentials in place of the logits' fp32 copy. Unfused: that copy, its logarithms and their gradient, all
-  // in fp32. In place: nothing of it is written.
-  constexpr std::array workspaces{Bytes(4), Bytes(12), Bytes(0)};
-  if (loss.exists()) scenario.derive.loss_element = workspaces[loss.choice({"fused", "unfused", "in place"})];
+  read_cross_entropy(keys.optional(view, "cross_entropy"), keys, scenario.derive);
   keys.flag(view, "dropout", scenario.blocks.dropout);
   read_kept_activations(keys.optional(view, "kept_activations"), keys, scenario.derive);
   read_local_updates(keys.optional(view, "local_updates"), keys, scenario);

@@ -28,9 +28,9 @@ TEST_F(Check, SaysOneLinePerFile) {
 TEST_F(Check, JsonHasTheFiguresOfEachFile) {
   const auto rows = json({"check", small, two_matmul})["scenarios"];
   ASSERT_EQ(rows.size(), 2u);
-  EXPECT_THAT(keys_of(rows[0]),
-              testing::UnorderedElementsAre("scenario", "step_time_s", "peak_bytes", "capacity_bytes", "fits",
-                                            "weights_and_optimizer_bytes", "rank_classes", "layout", "notes"));
+  EXPECT_THAT(keys_of(rows[0]), testing::UnorderedElementsAre("scenario", "step_time_s", "peak_bytes", "capacity_bytes",
+                                                              "fits", "verdict", "weights_and_optimizer_bytes",
+                                                              "rank_classes", "layout", "notes"));
   const auto run_of_it = json({"run", small, "--engine", "max_min"});
   EXPECT_EQ(rows[0]["step_time_s"], run_of_it["step_time_s"]);
   EXPECT_EQ(rows[0]["peak_bytes"], run_of_it["memory"]["peak_bytes"]);

@@ -197,5 +197,13 @@ TEST_F(Validate, ErrorsByFamily) {
   EXPECT_THAT(content("errors.csv"), HasSubstr(",3,own,"));
 }
 
+// A measured peak leaves measured / predicted.
+TEST_F(Validate, ErrorsOfMemoryByFamily) {
+  write("own.csv", own);
+  EXPECT_NE(good({"validate", "own.csv", "--memory-errors", "memory.csv"}), "");
+  EXPECT_THAT(content("memory.csv"),
+              testing::StartsWith("table,family,measured_over_predicted,capacity_over_predicted\n"));
+}
+
 }  // namespace
 }  // namespace lockstep::test

@@ -176,7 +176,9 @@ Verdict plan(Subject& subject) {
     if (tried.defect) return *tried.defect;
     const auto result = Json::parse(tried.output);
     const double time = result["step_time_s"];
-    if (!result["memory"]["fits"].get<bool>() || time >= best * (1 - of_two_that_start_together)) continue;
+    if (result["memory"]["peak_bytes"] > result["memory"]["capacity_bytes"] ||
+        time >= best * (1 - of_two_that_start_together))
+      continue;
     std::string keys;
     for (std::size_t k = 4; k < command.size(); ++k) keys += " " + command[k];
     return violated(

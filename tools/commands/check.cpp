@@ -22,6 +22,7 @@
 #include "tools/output/elements/terminal.hpp"
 #include "tools/output/files/exit_code.hpp"
 #include "tools/output/files/file.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 #include "tools/output/results/scenario_notes.hpp"
 #include "topologies/graph/read_network.hpp"
 
@@ -31,8 +32,8 @@ namespace {
 constexpr std::int64_t most_operations = 2'000'000;  // of all classes of ranks: some ten seconds of simulation
 
 Bytes least_memory(const topologies::ClusterSpec& cluster) {
-  auto least = cluster.chip().memory;
-  for (const auto& chip : cluster.chips()) least = std::min(least, chip.memory);
+  auto least = cluster.chip().capacity();
+  for (const auto& chip : cluster.chips()) least = std::min(least, chip.capacity());
   return least;
 }
 
@@ -50,10 +51,12 @@ Json simulated(const scenario::Scenario& scenario, engine::EngineKind engine) {
     const auto& metrics = kept_to_the_end(simulate(scenario, options, silent)).metrics;
     const auto& memory = metrics.memory;
     if (scenario.replay) return {{"step_time_s", metrics.step_time.value()}};
+    const auto fit = output::fit_of(memory.peak, memory.capacity);
     return {{"step_time_s", metrics.step_time.value()},
             {"peak_bytes", memory.peak.value()},
             {"capacity_bytes", memory.capacity.value()},
-            {"fits", memory.fits},
+            {"fits", fit != validation::Fit::does_not_fit},
+            {"verdict", name(fit)},
             {"weights_and_optimizer_bytes", (memory.weights + memory.optimizer).value()}};
   } catch (const timing::TooManyOperations& too_many) {
     return {{"capacity_bytes", least_memory(scenario.cluster).value()},
@@ -64,6 +67,11 @@ Json simulated(const scenario::Scenario& scenario, engine::EngineKind engine) {
 
 std::string bytes_text(const Json& found, const char* key) { return format(Bytes(found[key].get<std::int64_t>())); }
 
+/// What does not go well is loud.
+std::string verdict_words(const std::string& verdict) {
+  return verdict == "does not fit" ? "does NOT fit" : verdict == "may not fit" ? "MAY not fit" : verdict;
+}
+
 std::string text_of(const Json& found) {
   if (found.contains("rank_classes"))
     return "ok; weights + optimizer " + bytes_text(found, "weights_and_optimizer_bytes") + " of " +
@@ -71,8 +79,8 @@ std::string text_of(const Json& found) {
            " classes of ranks are too many to simulate here; lockstep run gives the rest";
   const auto step = "; step " + format(Seconds(found["step_time_s"].get<double>()));
   if (!found.contains("fits")) return "ok; memory not known, since replayed operations have no weights" + step;
-  return "ok; memory peak " + bytes_text(found, "peak_bytes") + " of " + bytes_text(found, "capacity_bytes") +
-         (found["fits"].get<bool>() ? ", fits" : ", does NOT fit") + " (weights + optimizer " +
+  return "ok; memory peak " + bytes_text(found, "peak_bytes") + " of " + bytes_text(found, "capacity_bytes") + ", " +
+         verdict_words(found["verdict"].get<std::string>()) + " (weights + optimizer " +
          bytes_text(found, "weights_and_optimizer_bytes") + ")" + step;
 }
 
@@ -80,8 +88,8 @@ std::string text_of(const Json& found) {
 Json row_of(const std::string& name, const Json& found, const std::string& layout,
             const std::vector<std::string>& notes) {
   Json row{{"scenario", name}};
-  for (const char* key :
-       {"step_time_s", "peak_bytes", "capacity_bytes", "fits", "weights_and_optimizer_bytes", "rank_classes"})
+  for (const char* key : {"step_time_s", "peak_bytes", "capacity_bytes", "fits", "verdict",
+                          "weights_and_optimizer_bytes", "rank_classes"})
     row[key] = found.contains(key) ? found[key] : Json();
   row["layout"] = layout.empty() ? Json() : Json(layout);
   row["notes"] = notes;

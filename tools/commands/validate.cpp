@@ -10,6 +10,7 @@
 #include "sim/studies/calibration/validate_attention.hpp"
 #include "sim/studies/calibration/validate_products.hpp"
 #include "sim/studies/validation/error_band.hpp"
+#include "sim/studies/validation/memory_band.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/common_options.hpp"
@@ -28,7 +29,8 @@ namespace {
 
 struct ValidateArguments {
   std::vector<std::string> tables;
-  std::string data, json, model_of_time = "calibrated", engine = "max_min", plot, scenarios, page, errors, out;
+  std::string data, json, model_of_time = "calibrated", engine = "max_min", plot, scenarios, page, errors,
+                          memory_errors, out;
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   int own_steps = 0;
   bool families = false, leave_one_out = false, ablation = false;
@@ -130,6 +132,7 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   output::check_folder_place(arguments.scenarios);
   output::check_file_place(arguments.page);
   output::check_file_place(arguments.errors);
+  output::check_file_place(arguments.memory_errors);
   output::check_folder_place(arguments.out);
   Problems problems;
   std::vector<MeasuredTable> tables;
@@ -151,7 +154,10 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   const auto json = output::validation_json(runs, model, collectives);
   output::Answer answer;
   if (page) answer.add(arguments.page);
-  forget_input(arguments.errors);  // the catalog's table, which was read for the bands, is made anew
+  forget_input(arguments.errors);  // the catalog's tables, which were read for the bands, are made anew
+  forget_input(arguments.memory_errors);
+  if (!arguments.memory_errors.empty())
+    answer.write(arguments.memory_errors, memory_families_csv(memory_families(runs)));
   if (!arguments.errors.empty()) answer.write(arguments.errors, families_csv(validated_families(runs)));
   if (!arguments.plot.empty())
     answer.write(arguments.plot, output::validation_picture(runs, "Measured steps, model of time: " + model));
@@ -214,6 +220,9 @@ void add_validate(CommandLine& line, spdlog::logger& log) {
   command.option("--errors", arguments->errors,
                  "write the mean error of every family as CSV, such as topologies/catalog/validated.csv, from which "
                  "`run` says how accurate a step is");
+  command.option("--memory-errors", arguments->memory_errors,
+                 "write the errors of every family's memory as CSV, such as topologies/catalog/validated_memory.csv, "
+                 "from which `run` says how surely a step fits");
   command.option("--update-docs", arguments->page,
                  "write the calibrated results between the markers of a page such as docs/validation.md");
   command.footer(

@@ -42,7 +42,7 @@ Json splits(const roofline::RooflineStudy& study) {
     }
     rows.push_back({output::plan_text(split.plan), split.math.value(), split.fsdp.value(), split.tensor.value(),
                     split.without_contention.value(), split.with_contention.value(),
-                    split.placement + (split.fits ? "" : "; DOES NOT FIT")});
+                    split.placement + (split.fits ? "" : "; predicted not to fit")});
   }
   auto panel = table_panel("Ways to split the chips",
                            "One layer's forward by the book's closed forms; the whole step simulated on the default "

@@ -101,8 +101,9 @@ std::string links_text(const TorusFabric& torus) {
 }  // namespace
 
 std::string to_string(const Chip& chip) {
-  std::string text =
-      chip.name + " (" + chip.title + "): " + format(chip.memory) + " at " + format(chip.memory_bandwidth);
+  std::string text = chip.name + " (" + chip.title + "): " + format(chip.memory) +
+                     (chip.usable_memory ? " (" + format(*chip.usable_memory) + " usable)" : std::string()) + " at " +
+                     format(chip.memory_bandwidth);
   for (const auto& [precision, rate] : chip.peak) text += ", " + std::string(name(precision)) + ' ' + format(rate);
   if (chip.torus) {
     const TorusFabric& torus = *chip.torus;

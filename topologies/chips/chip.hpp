@@ -51,7 +51,8 @@ struct Chip {
   std::string measured_as;  ///< the chip whose steps were measured: its own name, or that of the one it is like
   std::string generation;   ///< chips of one architecture, whose software is alike: "hopper"; else its own name
   std::map<Precision, FlopsPerSecond> peak;  ///< dense matrix peak
-  Bytes memory;
+  Bytes memory;                              ///< as its data sheet says
+  std::optional<Bytes> usable_memory;        ///< what driver, runtime and communication library leave to a program
   BytesPerSecond memory_bandwidth;
   std::optional<TorusFabric> torus;            ///< TPUs
   std::optional<BytesPerSecond> pcie;          ///< TPUs: one way between a chip and its host
@@ -61,6 +62,8 @@ struct Chip {
   std::optional<ChipKernels> kernels;          ///< none if its kernels have not been measured
   std::vector<std::string> sources;
 
+  /// Into which a step has to fit: usable_memory, or all of it where that is not known.
+  [[nodiscard]] Bytes capacity() const { return usable_memory.value_or(memory); }
   /// The chip's peak for a precision; empty when the data sheet has none.
   [[nodiscard]] std::optional<FlopsPerSecond> peak_for(Precision precision) const;
   friend bool operator==(const Chip&, const Chip&) = default;

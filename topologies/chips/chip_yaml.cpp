@@ -115,7 +115,13 @@ Chip read_chip(const YamlView& view, std::string_view name, const Chip* base) {
     chip.title = title.text();
   if (const YamlView generation = view["generation"]; generation.exists()) chip.generation = generation.text();
   if (const YamlView memory = given("memory", "the size of its memory, such as 96 GB"); memory.exists())
-    chip.memory = memory.bytes();
+    chip.memory = memory.bytes(), chip.usable_memory.reset();
+  if (const YamlView usable = view["usable_memory"]; usable.exists()) {
+    constexpr double most = 1.1;  // data sheets write GB where they mean GiB
+    chip.usable_memory = usable.bytes();
+    if (*chip.usable_memory / chip.memory > most)
+      usable.problem("is more than the chip has", "at most what a program can have of memory");
+  }
   if (const YamlView rate = given("memory_bandwidth", "a rate, such as 2765 GB/s"); rate.exists())
     chip.memory_bandwidth = rate.bytes_per_second();
   if (const YamlView peak = given("peak", "a map of precisions to rates, such as {bf16: 459 TFLOP/s}"); peak.exists())

@@ -94,7 +94,9 @@ void gather_quantised_weights(ShardedLayer& derived, const Block& block, double 
 void keep_quantised_weights(ShardedLayer& derived, const Block& block, int copies, double stored) {
   if (!block.is_layer) return;
   for (auto& update : derived.weights) {
-    if (is_of_product(update, block)) update.stored += narrowed(update.stored, stored) * copies;
+    if (!is_of_product(update, block)) continue;
+    const Bytes in_16_bits(update.stored.value() / update.stored_element.value() * 2);
+    update.stored += narrowed(in_16_bits, stored) * copies;
   }
 }
 

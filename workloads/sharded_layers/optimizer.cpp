@@ -137,7 +137,7 @@ Bytes state_of(const OptimizerSpec& spec, const WeightUpdate& update) {
 }
 
 Bytes update_traffic(const OptimizerSpec& spec, Bytes gradient_element, const WeightUpdate& update) {
-  return (gradient_element + Bytes(4)) * update.optimizer_elements + 2 * state_of(spec, update);
+  return (gradient_element + 2 * update.stored_element) * update.optimizer_elements + 2 * state_of(spec, update);
 }
 
 void complete_updates(ShardedLayer& derived, const Block& block, const Plan& plan, const Sizes& sizes) {

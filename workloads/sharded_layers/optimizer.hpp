@@ -24,7 +24,7 @@ struct OptimizerSpec {
 [[nodiscard]] Bytes state_of(const OptimizerSpec& spec, const WeightUpdate& update);
 
 /// Bytes that one rank reads and writes to update its shard of a weight: gradient and state read, state written, the
-/// weight read and written in 16 bits.
+/// weight read and written as it is stored.
 [[nodiscard]] Bytes update_traffic(const OptimizerSpec& spec, Bytes gradient_element, const WeightUpdate& update);
 
 /// Fills in what updates of a block need to know beyond their derivation: factored_elements, matrices and split_over.

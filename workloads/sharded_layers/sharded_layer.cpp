@@ -124,10 +124,11 @@ void BlockDerivation::write_weights() {
     WeightUpdate update{};
     update.weight = tensor.name;
     update.parameters = sizes_.own_elements(tensor.dims);
-    update.stored = policy_.weight_element * sizes_.local_elements(stored);
+    update.stored_element = policy_.stored_element;
+    update.stored = policy_.stored_element * sizes_.local_elements(stored);
     std::int64_t shards = 1;
     for (const auto& dim : stored.dims) shards *= sizes_.product(dim.axes);
-    update.padding = policy_.weight_element * (sizes_.padding_elements(stored) / shards);
+    update.padding = policy_.stored_element * (sizes_.padding_elements(stored) / shards);
     update.gradient_elements = sizes_.local_elements(gradient);
     update.optimizer_elements = sizes_.local_elements(optimizer);
     update.last_microbatch = settle(gradient_of(gradient), gradient_of(optimizer), sizes_, policy_.gradient_element);
@@ -186,8 +187,8 @@ void BlockDerivation::forward(const BlockOp& op) {
       }
       [[fallthrough]];
     case BlockOp::Kind::elementwise:
-    case BlockOp::Kind::dropout:
-    case BlockOp::Kind::loss: forward_elementwise(op); break;
+    case BlockOp::Kind::dropout: forward_elementwise(op); break;
+    case BlockOp::Kind::loss: forward_loss(op); break;
     case BlockOp::Kind::dispatch: forward_dispatch(op); break;
     case BlockOp::Kind::combine: forward_combine(op); break;
   }

@@ -101,6 +101,7 @@ struct WeightUpdate {
   std::int64_t parameters;  ///< of one copy
   Bytes stored;   ///< one rank's shard as stored, padding included, and the copies of it that are kept in fewer bytes
   Bytes padding;  ///< of stored, on the average rank
+  Bytes stored_element{2};          ///< of stored, without those copies
   std::int64_t gradient_elements;   ///< one rank's accumulated gradient
   std::int64_t optimizer_elements;  ///< one rank's optimizer shard
   std::int64_t factored_elements =
@@ -166,7 +167,8 @@ enum class ContextAttention {
 
 struct DerivePolicy {
   Bytes activation_element{2};
-  Bytes weight_element{2};
+  Bytes weight_element{2};  ///< as products read them, and collectives carry them
+  Bytes stored_element{2};  ///< as ranks keep them: the same, or fp32 alone, cast where they are used
   Bytes gradient_element{2};
   bool causal = true;
   std::int64_t earlier_tokens =
@@ -192,6 +194,8 @@ struct DerivePolicy {
   /// In which they keep what attention leaves, which its own backward reads too; none: as it is.
   std::optional<KeptFormat> kept_attention{};
   Bytes loss_element{4};           ///< cross-entropy's workspace for a logit, while it runs
+  std::int64_t loss_tiles = 1;     ///< the unembedding and the loss run on one part of the tokens after the other
+  bool loss_again = false;         ///< the backward computes the logits again, instead of keeping their gradient
   Bytes dispatch_element{2};       ///< in which tokens travel to their experts, and gradients of the experts' results
   Bytes operand_element{2};        ///< in which products of layers get what other ranks hold of their operands
   bool accumulates = false;        ///< a step has several microbatches: their weight gradients are added up

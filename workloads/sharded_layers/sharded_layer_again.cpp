@@ -10,6 +10,7 @@ namespace lockstep::workloads {
 
 bool BlockDerivation::drops_inside(const BlockOp& op) const {
   const auto& [all, parts, kept] = policy_.recompute;
+  if (policy_.loss_again && feeds_loss(op)) return true;
   return block_.is_layer && (all || (kept.empty() ? parts.contains(op.part) : !kept.contains(op.name)));
 }
 

@@ -1,6 +1,7 @@
 // Operations that pass shardings through: norms, activation functions, sums, dropout and the loss.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "workloads/sharded_layers/sharded_layer_private.hpp"
 #include "workloads/sharding/axis_digits.hpp"
@@ -21,9 +22,9 @@ bool takes_compact(const BlockOp& op, const DerivePolicy& policy) {
   return function_of_mlp && policy.kept_for_functions;
 }
 
-/// Of a loss over a split vocabulary that is not one kernel: Megatron-LM, core/tensor_parallel/cross_entropy.py, which
-/// launches 19 in the forward (largest logit, difference, mask, the target's logit, exponentials, sums) and 8 for the
-/// gradient.
+/// A loss over a split vocabulary that is not one kernel takes so many in Megatron-LM
+/// (core/tensor_parallel/cross_entropy.py): 19 in the forward (largest logit, difference, mask, the target's logit,
+/// exponentials, sums) and 8 for the gradient.
 constexpr std::int32_t unfused_loss_kernels = 27;
 
 bool is_one_kernel(Bytes held_for_a_logit) { return held_for_a_logit <= Bytes(4); }
@@ -57,11 +58,8 @@ ShardedTensor BlockDerivation::local_input(const BlockOp& op, const std::string&
   return result;
 }
 
-/// Eager frameworks say nothing of the loss, which has a setting of its own.
-Bytes BlockDerivation::unfused(const BlockOp& op, Bytes moved) const {
-  return op.kind == BlockOp::Kind::loss
-             ? moved
-             : Bytes(std::llround(static_cast<double>(moved.value()) * policy_.elementwise_traffic));
+Bytes BlockDerivation::unfused(Bytes moved) const {
+  return Bytes(std::llround(static_cast<double>(moved.value()) * policy_.elementwise_traffic));
 }
 
 void BlockDerivation::forward_elementwise(const BlockOp& op) {
@@ -79,24 +77,54 @@ void BlockDerivation::forward_elementwise(const BlockOp& op) {
   for (const auto& input : op.inputs) fetch_tokens_before(pass(), op, local_input(op, input), reads.after);
   read_vector(op, local, reads);
   if (op.rows_by_index) moved += bytes(local);
-  if (op.kind == BlockOp::Kind::loss) moved += unfused_loss(policy_.loss_element, sizes_.local_elements(local));
-  const auto result = op.output.empty() ? gradient_of(local) : local;
-  const int step = pass().compute(op.name, detail + " -> " + result.to_string(), std::move(reads), Flops(0),
-                                  unfused(op, moved), bytes(local));
-  if (op.kind == BlockOp::Kind::loss) {
-    inside_[op.inputs[0]] = {step, false};
-    pass()[step].workspace = policy_.loss_element * sizes_.local_elements(local);
-    if (!is_one_kernel(policy_.loss_element)) pass()[step].shape.kernels = unfused_loss_kernels;
-    return;
-  }
+  const int step = pass().compute(op.name, detail + " -> " + local.to_string(), std::move(reads), Flops(0),
+                                  unfused(moved), bytes(local));
   if (op.rows_by_index) pass()[step].indexed = bytes(local);
   if (op.kind == BlockOp::Kind::dropout) keep_inside(op, step, Bytes(sizes_.local_elements(local)));
   finish_forward(op, local, step);
 }
 
-/// The loss left its input's gradient in the forward. At the end of the model that is what the backward receives.
+bool BlockDerivation::feeds_loss(const BlockOp& op) const {
+  return std::any_of(block_.ops.begin(), block_.ops.end(), [&](const auto& other) {
+    return other.kind == BlockOp::Kind::loss && other.inputs[0] == op.output;
+  });
+}
+
+Bytes BlockDerivation::of_a_tile(Bytes whole) const {
+  return Bytes((whole.value() + policy_.loss_tiles - 1) / policy_.loss_tiles);
+}
+
+/// Leaves the logits' gradient, unless the backward is to compute the logits again. Of logits in tiles one tile exists
+/// at a time.
+void BlockDerivation::forward_loss(const BlockOp& op) {
+  const auto local = local_output(op);
+  const auto logits = sizes_.local_elements(local);
+  Reads reads;
+  read(op.inputs[0], local_input(op, op.inputs[0]), reads);
+  reduce_statistics(pass(), op, local_input(op, op.inputs[0]), reads.after);
+  const bool leaves_gradient = again_ || !policy_.loss_again;
+  const Bytes gradient = leaves_gradient ? bytes(local) : Bytes(0);
+  const Bytes moved = bytes(local) + gradient + unfused_loss(policy_.loss_element, logits);
+  const int step = pass().compute(op.name, local.to_string() + " -> " + gradient_of(local).to_string(),
+                                  std::move(reads), Flops(0), moved, of_a_tile(gradient));
+  pass()[step].workspace = of_a_tile(policy_.loss_element * logits);
+  if (!is_one_kernel(policy_.loss_element))
+    pass()[step].shape.kernels = unfused_loss_kernels * static_cast<std::int32_t>(policy_.loss_tiles);
+  inside_[op.inputs[0]] = {step, again_};
+}
+
+/// At the end of the model, the gradient that the loss left in the forward is what the backward receives.
 void BlockDerivation::backward_loss(const BlockOp& op) {
-  Version left{gradient_of(crossing(op.inputs[0])), {BlockStep::outside}, BlockStep::outside};
+  const auto gradient = gradient_of(crossing(op.inputs[0]));
+  if (policy_.loss_again) {
+    const bool before = std::exchange(again_, true);
+    forward_loss(op);
+    again_ = before;
+    const int step = inside_.at(op.inputs[0]).step;
+    gradients_[op.inputs[0]].push_back({gradient, {step}, step});
+    return;
+  }
+  Version left{gradient, {BlockStep::outside}, BlockStep::outside};
   if (!block_.output.empty()) left.saved = {inside_.at(op.inputs[0]).step};
   gradients_[op.inputs[0]].push_back(left);
 }
@@ -177,7 +205,7 @@ void BlockDerivation::backward_elementwise(const BlockOp& op) {
                        reads);
   }
   const int step = backward_.compute(op.name + " backward", wanted.to_string(), std::move(reads), Flops(0),
-                                     unfused(op, bytes(local) + inputs * (reads_inputs ? 2 : 1)), inputs);
+                                     unfused(bytes(local) + inputs * (reads_inputs ? 2 : 1)), inputs);
   if (op.rows_by_index) backward_[step].indexed = bytes(local);  // rows of the biases' gradient are added to
   for (const auto& input : op.inputs) {
     auto contribution = gradient_of(local_input(op, input));

@@ -80,6 +80,7 @@ class BlockDerivation {
   void forward_product(const BlockOp& op);
   void backward_input(const BlockOp& op);
   void backward_weight(const BlockOp& op);
+  void in_tiles(const BlockOp& op, BlockStep& step, std::int64_t KernelShape::*tokens, Bytes each_time) const;
   [[nodiscard]] Derivation weight_gradient(const BlockOp& op, const ShardedTensor& of_output) const;
   void finish_weight(const std::string& name, int step, Collectives collectives);
   [[nodiscard]] Bytes traffic(const BlockOp& op, const Einsum& local) const;
@@ -161,10 +162,13 @@ class BlockDerivation {
   void pass_state_along(Pass& pass, const BlockOp& op, const ScanArrays& arrays, Reads& reads, bool backward);
 
   // sharded_layer_elementwise.cpp: norms, activation functions, sums, dropout, the loss
-  [[nodiscard]] Bytes unfused(const BlockOp& op, Bytes moved) const;
+  [[nodiscard]] Bytes unfused(Bytes moved) const;
   void forward_elementwise(const BlockOp& op);
   void backward_elementwise(const BlockOp& op);
+  void forward_loss(const BlockOp& op);
   void backward_loss(const BlockOp& op);
+  [[nodiscard]] Bytes of_a_tile(Bytes whole) const;        ///< of an array of the logits' shape
+  [[nodiscard]] bool feeds_loss(const BlockOp& op) const;  ///< its result are the logits
   void backward_add(const BlockOp& op);
   void forward_bias(const BlockOp& op);
   void backward_bias(const BlockOp& op);

@@ -1,5 +1,6 @@
 // Matrix products and look-ups: forward Out = In W, backward dIn = dOut W and dW = In dOut. All three are
 // einsums under the rules of sharding/derive.hpp.
+#include <algorithm>
 #include <utility>
 
 #include "workloads/sharded_layers/sharded_layer_private.hpp"
@@ -22,6 +23,17 @@ void BlockDerivation::tag(BlockStep& step, const BlockOp& op, const Derivation& 
       derived.local.result.find("C") != nullptr ? KernelShape::Counted::rows : KernelShape::Counted::depth;
 }
 
+/// Products with logits in tiles run once for each part of the tokens, and read or add up what is not of tokens each
+/// time.
+void BlockDerivation::in_tiles(const BlockOp& op, BlockStep& step, std::int64_t KernelShape::*tokens,
+                               Bytes each_time) const {
+  if (policy_.loss_tiles == 1 || !feeds_loss(op)) return;
+  auto& of_a_tile = step.shape.*tokens;
+  of_a_tile = std::max<std::int64_t>(of_a_tile / policy_.loss_tiles, 1);
+  step.shape.batch *= policy_.loss_tiles;
+  step.traffic += each_time * (policy_.loss_tiles - 1);
+}
+
 void BlockDerivation::forward_product(const BlockOp& op) {
   const auto& in = op.inputs[0];
   DeriveOptions options{operand_element(op), policy_.weight_element, policy_.activation_element};
@@ -35,6 +47,8 @@ void BlockDerivation::forward_product(const BlockOp& op) {
   const int step = pass().compute(op.name, derived.local.to_string(), std::move(reads), flops(op, derived),
                                   traffic(op, derived.local), bytes(derived.local.result));
   tag(pass()[step], op, derived);
+  in_tiles(op, pass()[step], &KernelShape::m, bytes(derived.local.right));
+  if (feeds_loss(op)) pass()[step].output = of_a_tile(bytes(derived.local.result));
   finish_forward(op, {derived.local.result, {step}, step}, derived.result, &left);
 }
 
@@ -50,6 +64,7 @@ void BlockDerivation::backward_input(const BlockOp& op) {
   const int step = backward_.compute(op.name + " input gradient", derived.local.to_string(), std::move(reads),
                                      derived.flops, traffic(op, derived.local), bytes(derived.local.result));
   tag(backward_[step], op, derived);
+  in_tiles(op, backward_[step], &KernelShape::m, bytes(derived.local.right));
   Version contribution{derived.local.result, {step}, step};
   if (policy_.collective_matmul) merge(contribution.producers, left.producers);
   gradients_[in].push_back(contribution);
@@ -80,6 +95,8 @@ void BlockDerivation::backward_weight(const BlockOp& op) {
       backward_.compute(op.name + " weight gradient", derived.local.to_string(), std::move(reads), flops(op, derived),
                         gradient_traffic(op, derived), unreduced, MemoryKind::gradients);
   tag(backward_[step], op, derived);
+  in_tiles(op, backward_[step], &KernelShape::k,
+           2 * policy_.gradient_element * sizes_.local_elements(derived.local.result));
   finish_weight(op.weight, step, derived.result);
 }
 

@@ -41,6 +41,7 @@ class OuterStepBuilder {
     StepPlace place;
     std::vector<Owner> owners;
     std::int64_t elements = 0;  ///< of one rank's optimizer shard
+    Bytes stored_element{2};
     OpId reduction = 0;
   };
 
@@ -52,13 +53,14 @@ class OuterStepBuilder {
       if (part.owners.empty()) part.place = {stage, block, 0};
       part.owners.push_back(owner);
       part.elements += writer_.update_of(owner).optimizer_elements;
+      part.stored_element = writer_.update_of(owner).stored_element;
     });
     return part;
   }
 
   /// Bytes of the parameters that inner steps change.
   [[nodiscard]] Bytes own(const Part& part) const {
-    return (writer_.options.optimizer.master_weights ? Bytes(4) : Bytes(2)) * part.elements;
+    return (writer_.options.optimizer.master_weights ? Bytes(4) : part.stored_element) * part.elements;
   }
 
   OpId reduce(const Part& part) {

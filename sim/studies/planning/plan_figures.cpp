@@ -27,7 +27,7 @@ PlanFigures figures_of(const scenario::Scenario& scenario, const preparation::Pr
     figures.exposed_s[position_of(axis - plan_axes.begin())] += use.exposed.value();
   }
   figures.mfu = measure_step(scenario, preparation, timeline).mfu();
-  const auto capacity = preparation.machine.cluster->chip().memory;
+  const auto capacity = preparation.machine.cluster->chip().capacity();
   metrics::StepMemory memories(preparation.step, program, timeline);
   auto fullest = memories.of(rank, capacity);
   for (const auto lane : metrics::last_rank_of_stages(program, timeline)) {

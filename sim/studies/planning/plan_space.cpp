@@ -74,7 +74,7 @@ PlanSpace::PlanSpace(const scenario::Scenario& scenario)
     : base_((refuse_fixed_parts(scenario), scenario)),
       cluster_(build_cluster(scenario.cluster)),
       symmetry_(cluster_),
-      memory_(scenario.search.memory.value_or(scenario.cluster.chip().memory)),
+      memory_(scenario.search.memory.value_or(scenario.cluster.chip().capacity())),
       lost_beside_collectives_(least_loss_beside_collectives(scenario)),
       recomputations_(scenario.search.recompute),
       recompute_is_searched_(!scenario.search.recompute.empty() || !scenario.places.contains("training.recompute")) {

@@ -272,12 +272,18 @@ class MaxText {
     }
     (void)o_.find({"dtype"});
     if (o_.word("weight_dtype").value_or("float32") == "float32")
-      d_.set("training.master_weights", "true", std::string("weight_dtype: weights are kept in fp32"));
+      d_.set("training.weight_precision", "fp32", std::string("weight_dtype: weights are stored in fp32 alone"));
     const auto optimizer = o_.word("opt_type").value_or("adamw");
     if (optimizer == "muon" || optimizer == "sgd") d_.set("training.optimizer", optimizer, *o_.find("opt_type"));
     if (o_.decimal("gradient_clipping_threshold").value_or(1) > 0)
       d_.set("training.gradient_clipping", "true", std::string("gradient_clipping_threshold"));
-    d_.set("training.cross_entropy", "in place", std::string("XLA reads the logits where it needs their exponentials"));
+    const auto tiles = o_.number("num_vocab_tiling").value_or(1);
+    d_.set(tiles > 1 ? "training.cross_entropy.mode" : "training.cross_entropy", "in place",
+           std::string("XLA reads the logits where it needs their exponentials"));
+    if (tiles > 1) {
+      d_.set("training.cross_entropy.tiles", std::to_string(tiles), *o_.find("num_vocab_tiling"));
+      d_.set("training.cross_entropy.logits", "again", *o_.find("num_vocab_tiling"));
+    }
     if (o_.flag({"optimizer_memory_host_offload"}))
       d_.set("training.offload.optimizer", "true", *o_.find("optimizer_memory_host_offload"));
     if (o_.word("attention").value_or("") == "dot_product")

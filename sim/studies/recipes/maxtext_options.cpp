@@ -18,7 +18,6 @@ constexpr NamedOption without_counterpart[] = {
     {"custom_mesh*", "places of the axes on the machine: mesh"},
     {"optimize_mesh_for_tpu_v6e", "places of the axes on the machine: mesh"},
     {"parameter_memory_host_offload", "weights stay on the chip"},
-    {"num_vocab_tiling", "training.cross_entropy says what the loss holds"},
     {"xla_*", by_xla},
     {"num_layers_per_pipeline_stage", "without a pipeline axis"},
     {"num_pipeline_*", "without a pipeline axis"},

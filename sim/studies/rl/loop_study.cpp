@@ -51,7 +51,7 @@ class Study {
                  std::to_string(loop_.generation_chips) + " of the pool",
              "a divisor of " + std::to_string(loop_.generation_chips));
     const auto weights = Bytes(2) * count_parameters(spec_.policy.model).total();
-    if (const auto memory = spec_.policy.cluster.chip().memory * of_replica; weights > memory)
+    if (const auto memory = spec_.policy.cluster.chip().capacity() * of_replica; weights > memory)
       refuse(spec_, "generation.chips_of_replica",
              format(weights) + " of weights in 16 bits do not fit into the " + format(memory) + " of a replica",
              "more chips");

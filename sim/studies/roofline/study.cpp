@@ -147,7 +147,7 @@ Estimate estimate_one_rank(const scenario::Scenario& scenario, const preparation
       result.timeline.makespan(), metrics::breakdown_of(program, result.timeline, critical).exposed_comm, {}};
   for (std::int32_t rank = 0; rank < program.ranks(); ++rank) {
     const auto memory = metrics::memory_of(preparation.step, program, result.timeline, rank,
-                                           preparation.machine.cluster->chip().memory);
+                                           preparation.machine.cluster->chip().capacity());
     if (rank == 0 || memory.peak > estimate.memory.peak) estimate.memory = memory;
   }
   return estimate;

@@ -18,15 +18,6 @@ constexpr std::pair<std::string_view, GpuNode> machines[] = {
     {"a100", {"dgx-a100"}},         {"l40s", {"l40s-pcie"}},        {"mi355x", {"mi355x"}}, {"mi325x", {"mi325x"}},
     {"mi300x", {"mi300x"}}};
 
-/// What XLA lets a program have of a TPU's memory: the limit that it prints when a program needs more ("Used 35.56G of
-/// 31.25G hbm", where G is GiB; v4: erfanzar/EasyDeL issue 166; v7x: twice 94.75, of two devices a chip). The data
-/// sheets' 16, 32 and 95 GB are GiB too.
-constexpr std::pair<std::string_view, std::string_view> memory_for_xla[] = {{"tpu-v4", "30.75 GiB"},
-                                                                            {"tpu-v5e", "15.75 GiB"},
-                                                                            {"tpu-v5p", "95.74 GiB"},
-                                                                            {"tpu-v6e", "31.25 GiB"},
-                                                                            {"tpu-v7x", "189.5 GiB"}};
-
 /// Parts of a TPU's text and its name in the catalog. The first that fits is used.
 constexpr std::pair<std::string_view, std::string_view> tpus[] = {
     {"trillium", "tpu-v6e"}, {"ironwood", "tpu-v7x"}, {"v6e", "tpu-v6e"},    {"v7x", "tpu-v7x"}, {"tpu7x", "tpu-v7x"},
@@ -91,12 +82,7 @@ void set_tpus(MeasuredRun& run, std::string_view chip, std::int64_t chips_of_a_s
                          " slices are more than a cluster has");
   const auto name = known->second;
   const bool three = name == "tpu-v4" || name == "tpu-v5p" || name == "tpu-v7x";
-  const auto* limit = std::find_if(std::begin(memory_for_xla), std::end(memory_for_xla),
-                                   [&](const auto& each) { return each.first == name; });
-  const auto chip_of = limit == std::end(memory_for_xla)
-                           ? std::string(name)
-                           : "{like: " + std::string(name) + ", memory: " + std::string(limit->second) + "}";
-  run.set("cluster", "{chip: " + chip_of + ", shape: " + slice_shape(chips_of_a_slice, three) +
+  run.set("cluster", "{chip: " + std::string(name) + ", shape: " + slice_shape(chips_of_a_slice, three) +
                          (slices > 1 ? ", pods: " + std::to_string(slices) : "") + "}");
 }
 

@@ -39,7 +39,7 @@ void google(const CsvRow& row, const std::string& accelerator, std::int64_t chip
   set_batch(run, sequences, row.integer("seq"), sequences / degrees.replicas(), degrees);
   run.set("training.cross_entropy", "in place");
   run.set("training.precision", flags.find("int8") != std::string::npos ? "int8" : "bf16");
-  run.set("training.master_weights", "true");
+  run.set("training.weight_precision", "fp32");
   if (flags.find("remat_policy=full") != std::string::npos) return set_needed_recompute(run);
   const bool without_first =
       flags.find("except_mlpwi") != std::string::npos || flags.find("except_logits_ffn1") != std::string::npos;

@@ -62,8 +62,8 @@ struct ValidatedRun {
   [[nodiscard]] bool counts() const { return measured_s > 0 && predicted_s > 0; }
   [[nodiscard]] double error() const { return predicted_s / measured_s - 1; }
   [[nodiscard]] bool memory_counts() const { return run.peak_bytes.has_value() && predicted_peak_bytes > 0; }
-  /// Whether the simulation says that a step which was measured does not fit.
-  [[nodiscard]] bool refused() const { return predicted_peak_bytes > capacity_bytes && capacity_bytes > 0; }
+  /// Whether a step which was measured is said not to fit (memory_band.hpp).
+  [[nodiscard]] bool refused() const;
   [[nodiscard]] double memory_error() const { return predicted_peak_bytes / *run.peak_bytes - 1; }
 };
 

@@ -212,6 +212,19 @@ TEST(MaxTextRecipe, SlicesAndTheirReplicas) {
   EXPECT_EQ(value_of(recipe, "training.local_updates.inner_steps"), "");
 }
 
+// num_vocab_tiling parts of the tokens, each with its logits computed again in the backward; weight_dtype is float32
+// unless something else is said. Without tiles the loss is one word.
+TEST(MaxTextRecipe, ALossInTiles) {
+  const std::string command =
+      "python3 -m MaxText.train configs/base.yml model_name=llama2-70b dataset_type=synthetic per_device_batch_size=2";
+  const auto tiled = imported(command + " num_vocab_tiling=16\n", "tpu-v5e:16x16");
+  EXPECT_EQ(value_of(tiled, "training.cross_entropy.mode"), "in place");
+  EXPECT_EQ(value_of(tiled, "training.cross_entropy.tiles"), "16");
+  EXPECT_EQ(value_of(tiled, "training.cross_entropy.logits"), "again");
+  EXPECT_EQ(value_of(tiled, "training.weight_precision"), "fp32");
+  EXPECT_EQ(value_of(imported(command + "\n", "tpu-v5e:16x16"), "training.cross_entropy"), "in place");
+}
+
 // 36 layers in fragments of one, and one with embedding and head: a fragment every step.
 TEST(MaxTextRecipe, SlicesThatTrainApart) {
   const auto recipe = of_file("maxtext", "qwen3_8b_streaming_diloco.sh");

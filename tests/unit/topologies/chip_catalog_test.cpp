@@ -134,7 +134,7 @@ TEST(ChipCatalog, AMissingCatalogIsAProblem) {
 
 TEST(ChipCatalog, AChipPrintsItself) {
   EXPECT_EQ(to_string(test::catalog_chip("tpu-v4")),
-            "tpu-v4 (TPU v4 (v4p)): 32.0 GB at 1.20 TB/s, bf16 275 TFLOP/s, int8 275 TFLOP/s\n"
+            "tpu-v4 (TPU v4 (v4p)): 32.0 GB (33.0 GB usable) at 1.20 TB/s, bf16 275 TFLOP/s, int8 275 TFLOP/s\n"
             "  torus: pod 16x16x16, host 2x2x1, link 45.0 GB/s one way, hop 1.00 us, "
             "an axis wraps if its size is a multiple of 4\n"
             "  PCIe: 15.0 GB/s one way\n"

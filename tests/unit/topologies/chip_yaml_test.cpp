@@ -25,6 +25,21 @@ const std::string basics =
     "title: Mine\nmemory: 16 GiB\nmemory_bandwidth: 1 TB/s\npeak: {bf16: 100 TFLOP/s, int8: 200 TFLOP/s}\n";
 const std::string fabric = "torus: {pod: [8, 8], host: [2, 2], link: 50 GB/s, hop_latency: 2 us, wrap: {exactly: 8}}\n";
 
+// capacity = usable_memory, or memory where that is not given; another size of memory takes nothing of it over.
+TEST(ChipYaml, WhatAProgramCanHaveOfTheMemory) {
+  EXPECT_EQ(read(basics + fabric).chip.capacity(), Bytes(17'179'869'184));
+  const Reading part = read(basics + fabric + "usable_memory: 15.75 GiB\n");
+  EXPECT_THAT(part.problems, testing::IsEmpty());
+  EXPECT_EQ(part.chip.capacity(), Bytes(16'911'433'728));  // 15.75 x 2^30
+  EXPECT_EQ(part.chip.memory, Bytes(17'179'869'184));
+  Problems problems;
+  const auto larger =
+      topologies::read_chip(YamlView::from_text("memory: 32 GiB\n", "chip.yaml", problems), "larger", &part.chip);
+  EXPECT_EQ(larger.capacity(), Bytes(34'359'738'368));
+  EXPECT_THAT(read(basics + fabric + "usable_memory: 20 GiB\n").problems,
+              testing::ElementsAre(HasSubstr("usable_memory: is more than the chip has")));
+}
+
 TEST(ChipYaml, AllValuesArrive) {
   const Reading reading =
       read(basics + fabric + "pcie: 15 GB/s\ndcn_per_host: 200 Gbps\nsources: [a sheet, a measurement]\n");

@@ -107,7 +107,7 @@ TEST(UnseenRow, IsReadInOtherSpellings) {
   EXPECT_EQ(changed("torchtitan", "technique", "FSDP + async TP").value_of("communication.collective_matmul"), "true");
   EXPECT_EQ(changed("torchtitan", "recompute", "per-op Selective").value_of("training.recompute.mode"), "selective");
   EXPECT_EQ(changed("tpu_recipes_v5p_v6e", "chip", "TPU v5 Lite").value_of("cluster").substr(0, 21),
-            "{chip: {like: tpu-v5e");
+            "{chip: tpu-v5e, shape");
   EXPECT_EQ(changed("dgxc_benchmarking", "precision", "").value_of("training.precision"), "bf16");
   EXPECT_EQ(changed("dgxc_benchmarking", "gbs", "1,024").value_of("batch.sequences"), "1024");
   EXPECT_EQ(changed("megatron_bridge_perf", "mbs", "n/a").skipped_because, "");

@@ -154,6 +154,69 @@ TEST(StepMemoryTest, AnUnfusedLossMovesWhatItHoldsThreeTimes) {
   EXPECT_EQ(moved(Bytes(12)), Bytes(40 * logits));
 }
 
+// In n tiles 1 / n of the logits, of their gradient and of the workspace exist at a time, and the products with logits
+// run n times on 1 / n of the tokens: each further time reads the matrix, D V / Y numbers, once more.
+TEST(StepMemoryTest, ALossInTilesHoldsOneTileOfTheLogits) {
+  constexpr std::int64_t tiles = 8, logits = 128 * 96 / 4, matrix = 2 * D * 96;
+  const auto whole = derived(transformer(), workloads::Parallel{.data = 4}).step();
+  const auto tiled = derived(transformer(), workloads::Parallel{.data = 4}, {.loss_tiles = tiles}).step();
+  const auto of = [](const workloads::StepGraph& graph, const char* name) {
+    const auto id = named(graph, name, 3, workloads::StepPass::forward);
+    std::int64_t activations = 0, workspace = 0;
+    for (const auto& buffer : graph.buffers) {
+      if (buffer.producer != id) continue;
+      (buffer.kind == workloads::MemoryKind::workspace ? workspace : activations) += buffer.size.value();
+    }
+    return std::pair{activations, workspace};
+  };
+  EXPECT_EQ(of(whole, "unembedding"), (std::pair{2 * logits, std::int64_t{0}}));
+  EXPECT_EQ(of(tiled, "unembedding"), (std::pair{2 * logits / tiles, std::int64_t{0}}));
+  EXPECT_EQ(of(whole, "cross-entropy"), (std::pair{2 * logits, 4 * logits}));
+  EXPECT_EQ(of(tiled, "cross-entropy"), (std::pair{2 * logits / tiles, 4 * logits / tiles}));
+  const auto once = whole.op(named(whole, "unembedding", 3, workloads::StepPass::forward));
+  const auto often = tiled.op(named(tiled, "unembedding", 3, workloads::StepPass::forward));
+  EXPECT_EQ(often->flops, once->flops);
+  EXPECT_EQ(often->traffic - once->traffic, Bytes((tiles - 1) * matrix));
+  EXPECT_EQ(often->shape.m * tiles, once->shape.m);
+  EXPECT_EQ(often->shape.batch, tiles * once->shape.batch);
+}
+
+// Logits that are computed again cost a third product, 2 B T D V FLOPs, and leave nothing for the backward: without
+// them in the forward the gradient of the logits, 2 bytes each, exists in the backward alone.
+TEST(StepMemoryTest, LogitsThatAreComputedAgainAreNotKept) {
+  const auto graph = derived(transformer(), workloads::Parallel{.data = 4}, {.loss_again = true}).step();
+  const auto loss = named(graph, "cross-entropy", 3, workloads::StepPass::forward);
+  for (const auto& buffer : graph.buffers) {
+    if (buffer.producer == loss && buffer.kind == workloads::MemoryKind::activations) {
+      EXPECT_EQ(buffer.size, Bytes(0));
+    }
+  }
+  const auto product = [&](workloads::StepPass pass) { return graph.op(named(graph, "unembedding", 3, pass))->flops; };
+  EXPECT_EQ(product(workloads::StepPass::backward), product(workloads::StepPass::forward));
+  const auto again = named(graph, "cross-entropy", 3, workloads::StepPass::backward);
+  EXPECT_EQ(held(graph, again, workloads::MemoryKind::workspace), 4 * 128 * 96 / 4);
+  EXPECT_LT(again, named(graph, "unembedding weight gradient", 3, workloads::StepPass::backward));
+}
+
+// Weights in fp32 alone take 4 P where a copy in 16 bits beside master weights takes 2 P + 4 P. The update moves the
+// gradient, 2 P, weights read and written, and the state read and written: 2 + 2 x 2 + 2 x (8 + 4) = 30 bytes a
+// parameter, or 2 + 2 x 4 + 2 x 8 = 26.
+TEST(StepMemoryTest, WeightsInFp32AloneAreTheirOwnMasterCopy) {
+  workloads::StepOptions options{.microbatches = 1};
+  options.optimizer.master_weights = true;
+  const auto copies = derived(transformer(), workloads::Parallel{.data = 4}).step(options);
+  options.optimizer.master_weights = false;
+  const auto alone = derived(transformer(), workloads::Parallel{.data = 4}, {.stored_element = Bytes(4)}).step(options);
+  const auto& of_copies = copies.held.begin()[0];
+  const auto& of_one = alone.held.begin()[0];
+  EXPECT_EQ(of_one.weights, 2 * of_copies.weights);
+  EXPECT_EQ(of_copies.optimizer - of_one.optimizer, 2 * of_copies.weights);
+  const auto moved = [](const workloads::StepGraph& graph) {
+    return graph.op(named(graph, "adam update", 0, workloads::StepPass::update))->traffic.value();
+  };
+  EXPECT_EQ(moved(copies) * 26, moved(alone) * 30);
+}
+
 // A tied head's gradient takes the embedding's memory from the start of the backward on.
 TEST(StepMemoryTest, TiedGradientIsThereFromTheHeadOn) {
   auto model = transformer();

@@ -8,6 +8,7 @@
 #include "tools/output/results/expected_bubble.hpp"
 #include "tools/output/results/link_load_text.hpp"
 #include "tools/output/results/local_updates_text.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 #include "tools/output/results/scenario_notes.hpp"
 #include "tools/output/results/step_distribution_text.hpp"
@@ -25,9 +26,12 @@ Json breakdown(const metrics::Breakdown& value) {
 
 Json memory(const Simulation& simulation, const metrics::MemoryUse& value) {
   const auto& step = simulation.preparation.step;
+  const auto fit = fit_of(value.peak, value.capacity);
   Json result{{"peak_bytes", value.peak.value()},
               {"capacity_bytes", value.capacity.value()},
-              {"fits", value.fits},
+              {"fits", fit != validation::Fit::does_not_fit},
+              {"verdict", name(fit)},
+              {"peak_band", peak_band_json(value.peak)},
               {"spare_bytes", (value.capacity - value.peak).value()}};
   for (const auto kind : workloads::all_memory_kinds)
     result[std::string(name(kind)) + "_bytes"] = value.of(kind).value();

@@ -10,6 +10,7 @@
 #include "tools/output/results/error_band_text.hpp"
 #include "tools/output/results/expected_bubble.hpp"
 #include "tools/output/results/local_updates_text.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 #include "tools/output/results/scenario_notes.hpp"
 #include "tools/output/results/step_distribution_text.hpp"
@@ -50,8 +51,8 @@ std::string memory_text(const scenario::Scenario& scenario, const Simulation& si
       std::string("memory of one chip") +
       (simulation.metrics.stages.size() > 1 ? " of stage " + std::to_string(memory.stage) + ", the fullest" : "") +
       ": peak " + format(memory.peak) + " of " + format(memory.capacity) +
-      (memory.fits ? " (fits, " + format(memory.capacity - memory.peak) + " to spare)"
-                   : "  DOES NOT FIT, " + format(memory.peak - memory.capacity) + " too much");
+      (fit_of(memory.peak, memory.capacity) == validation::Fit::fits ? " " : "  ") +
+      memory_verdict(memory.peak, memory.capacity);
   if (memory.peak_op >= 0) {
     const auto& op = step.op(memory.peak_op);
     text += "\n  reached after " + format(memory.peak_at) + " in the " + std::string(name(op.pass)) + " of " +

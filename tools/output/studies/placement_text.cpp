@@ -4,6 +4,7 @@
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 #include "tools/output/studies/placement_report.hpp"
 #include "topologies/graph/host_list.hpp"
 
@@ -127,8 +128,8 @@ std::string placement_text(const scenario::Scenario& scenario, const PlacedRanks
           "\n";
   if (!placed.layers.empty()) text += "layers of the stages: " + split_text(placed) + "\n";
   if (placed.peak_memory > placed.chip_memory)
-    text += "memory of one chip: peak " + format(placed.peak_memory) + " of " + format(placed.chip_memory) +
-            "  DOES NOT FIT, " + format(placed.peak_memory - placed.chip_memory) + " too much\n";
+    text += "memory of one chip: peak " + format(placed.peak_memory) + " of " + format(placed.chip_memory) + "  " +
+            memory_verdict(placed.peak_memory, placed.chip_memory) + "\n";
   if (placed.use) text += "\n" + lines_of(placement_reasons(placed));
   if (placed.is_given) return text;
   const auto hosts = host_order(scenario, placed.best.order);

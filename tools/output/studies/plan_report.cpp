@@ -9,6 +9,7 @@
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/results/error_band_text.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 #include "tools/output/results/scenario_notes.hpp"
 
@@ -55,6 +56,7 @@ Json best_json(const planning::PlanSpace& space, const planning::RankedPlan& pla
   json["memory"] = {{"peak_bytes", figures.peak_bytes},
                     {"capacity_bytes", space.memory().value()},
                     {"fits", true},
+                    {"verdict", name(fit_of(Bytes(figures.peak_bytes), space.memory()))},
                     {"weights_bytes", figures.weights_bytes},
                     {"gradients_bytes", figures.gradients_bytes},
                     {"optimizer_bytes", figures.optimizer_bytes},
@@ -176,6 +178,15 @@ std::string why_it_loses(const planning::PlanFigures& plan, const planning::Plan
 namespace {
 
 /// How far to trust the best plan's step, and which of the plans shown cannot be told apart.
+/// Plans that are shown are predicted to fit; those nearest to the limit may not.
+std::string memory_trust_text(const planning::PlanSpace& space, const planning::SearchResult& result) {
+  const Bytes peak(result.best.front().figures.peak_bytes);
+  if (fit_of(peak, space.memory()) != validation::Fit::may_not_fit) return "";
+  const auto sure = static_cast<double>(space.memory().value()) / validation::memory_band()->high;
+  return "the best may not fit: " + peak_band_text(peak) + "; search.memory: " + format(Bytes(std::llround(sure))) +
+         " leaves such plans out\n";
+}
+
 std::string trust_text(const planning::PlanSpace& space, const planning::SearchResult& result) {
   const auto& best = result.best.front();
   const auto band = band_of(space, best);
@@ -260,7 +271,7 @@ std::string plan_text(const planning::PlanSpace& space, const planning::SearchRe
     }
     text += table.to_string();
     if (!reasons.empty()) text += "\nwhy the others lose\n" + reasons;
-    text += trust_text(space, result);
+    text += trust_text(space, result) + memory_trust_text(space, result);
     text += "\n";
   }
   text += "proof: " + proof_line(result) + "\n";
@@ -271,7 +282,7 @@ std::string beside_the_files_own(const planning::PlanSpace& space, const plannin
                                  const std::optional<planning::PlanFigures>& own) {
   if (!own || result.best.empty()) return "";
   const double best = result.best.front().figures.step_s;
-  const bool fits = own->peak_bytes <= space.cluster().chip().memory.value();
+  const bool fits = own->peak_bytes <= space.cluster().chip().capacity().value();
   const bool is_missed = best > own->step_s && fits && space.plans_of_file().empty();
   return "the file's own plan takes " + format(Seconds(own->step_s)) + (fits ? "" : " and does not fit") +
          (is_missed ? " and is not in the space searched" : "") + "; the best takes " +

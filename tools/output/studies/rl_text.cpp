@@ -8,6 +8,7 @@
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 
 namespace lockstep::output {
 namespace {
@@ -81,8 +82,8 @@ std::string rl_text(const rl::LoopSpec& spec, const rl::Loop& loop) {
                         : "training on " + number(loop.training_chips) + ' ' + chip + ", generation on " +
                               number(loop.generation_chips);
   if (!loop.fits())
-    text +=
-        "\ntraining DOES NOT FIT: a chip's memory peaks at " + format(loop.peak_memory) + " of " + format(loop.memory);
+    text += "\ntraining " + unfit_words(loop.peak_memory, loop.memory) + ": a chip's memory peaks at " +
+            format(loop.peak_memory) + " of " + format(loop.memory);
   text += "\n\niteration " + format_up_to_long(loop.iteration) + "   " + with_separators(loop.tokens_per_s_per_chip()) +
           " tokens/s a chip\n\n";
   Table phases({"phase", "time", "share", "of which"});
@@ -122,15 +123,17 @@ std::string splits_text(const rl::LoopSpec& spec, const std::vector<rl::Split>& 
   bool all_fit = true;
   for (const auto& [training, generation, loop] : splits) {
     all_fit = all_fit && loop.fits();
-    table.add({std::to_string(training) + (loop.fits() ? "" : " DOES NOT FIT"), std::to_string(generation),
-               format_up_to_long(loop.iteration), format_up_to_long(loop.generation),
+    table.add({std::to_string(training) + (loop.fits() ? "" : " " + unfit_words(loop.peak_memory, loop.memory)),
+               std::to_string(generation), format_up_to_long(loop.iteration), format_up_to_long(loop.generation),
                format_up_to_long(loop.learning()), format(loop.refit), with_separators(loop.tokens_per_s_per_chip())});
   }
   const auto* best = rl::fastest_that_fits(splits);
   const auto& any = splits.front();
   return spec.name + ": " + std::string(mode(spec)) + ", " + std::to_string(any.training_nodes + any.generation_nodes) +
          " nodes shared out over two pools\n\n" + table.to_string() +
-         (all_fit ? "" : "DOES NOT FIT: training needs more memory than its chips have\n") +
+         (all_fit
+              ? ""
+              : "DOES NOT FIT: training needs more memory than its chips have; MAY: by less than predictions err\n") +
          (best == nullptr ? "\ntraining fits in none of these splits\n"
                           : "\nshortest iteration: " + std::to_string(best->training_nodes) + " nodes of training, " +
                                 std::to_string(best->generation_nodes) + " of generation\n");

@@ -90,6 +90,7 @@ class Memory(Record):
     peak_bytes: int
     capacity_bytes: int
     fits: bool
+    verdict: str
 
 
 class RunResult(Record, HasScenario):
@@ -153,7 +154,7 @@ class RunResult(Record, HasScenario):
 
     def _repr_html_(self) -> str:
         memory = self._values["memory"]
-        fits = "fits" if memory["fits"] else "DOES NOT FIT"
+        fits = memory["verdict"] if memory["verdict"] == "fits" else memory["verdict"].upper()
         words = (
             f"<b>{escape(self.scenario)}</b>: step {seconds_text(self.step_time_s)}, MFU {100 * self.mfu:.1f} %, "
             f"{self.tokens_per_s:,.0f} tokens/s on {self.chips:,} chips; memory peak {memory['peak_bytes'] / 1e9:.1f} GB "
