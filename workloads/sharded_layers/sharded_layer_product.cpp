@@ -17,6 +17,7 @@ void BlockDerivation::tag(BlockStep& step, const BlockOp& op, const Derivation& 
   if (op.kind == BlockOp::Kind::lookup) return;
   step.work = ComputeWork::product;
   step.shape = product_shape(derived.local, sizes_);
+  step.shape.grouped = step.routed && policy_.grouped_products;
   if (!policy_.counted_slots || !step.routed) return;
   step.shape.counted =
       derived.local.result.find("C") != nullptr ? KernelShape::Counted::rows : KernelShape::Counted::depth;
@@ -80,6 +81,7 @@ void BlockDerivation::backward_weight(const BlockOp& op) {
       backward_.compute(op.name + " weight gradient", derived.local.to_string(), std::move(reads), flops(op, derived),
                         gradient_traffic(op, derived), unreduced, MemoryKind::gradients);
   tag(backward_[step], op, derived);
+  if (added_up(op, derived)) backward_[step].added = written_gradient(derived) * 2;
   finish_weight(op.weight, step, derived.result);
 }
 
@@ -101,9 +103,16 @@ Bytes BlockDerivation::traffic(const BlockOp& op, const Einsum& local) const {
 /// A gradient that nothing reduces is added to those of the microbatches before: read and written.
 Bytes BlockDerivation::gradient_traffic(const BlockOp& op, const Derivation& derived) const {
   if (op.kind == BlockOp::Kind::lookup) return traffic(op, derived.local);
-  const Bytes written = policy_.gradient_element * sizes_.local_elements(derived.local.result);
-  const bool added = policy_.accumulates && derived.result.empty();
-  return bytes(derived.local.left) + bytes(derived.local.right) + written * (added ? 2 : 1);
+  return bytes(derived.local.left) + bytes(derived.local.right) +
+         written_gradient(derived) * (added_up(op, derived) ? 2 : 1);
+}
+
+Bytes BlockDerivation::written_gradient(const Derivation& derived) const {
+  return policy_.gradient_element * sizes_.local_elements(derived.local.result);
+}
+
+bool BlockDerivation::added_up(const BlockOp& op, const Derivation& derived) const {
+  return op.kind != BlockOp::Kind::lookup && policy_.accumulates && derived.result.empty();
 }
 
 Bytes BlockDerivation::operand_element(const BlockOp& op) const {

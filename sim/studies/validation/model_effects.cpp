@@ -54,6 +54,11 @@ bool full_memory(Scenario& scenario) {
   return kernels != nullptr && set(kernels->memory, 1.0);
 }
 
+bool sums_beside_products(Scenario& scenario) {
+  auto* kernels = kernels_of(scenario);
+  return kernels != nullptr && set(kernels->accumulation, 0.0);
+}
+
 bool no_gaps(Scenario& scenario) {
   auto* kernels = kernels_of(scenario);
   if (kernels == nullptr) return false;
@@ -121,6 +126,7 @@ const std::vector<Effect>& model_effects() {
       {"tiles, waves and depth of products", "kernels.waves, systolic, depth", no_waves},
       {"softmax and diagonal of attention", "kernels.attention.softmax, block", no_softmax},
       {"memory below its data sheet", "kernels.memory", full_memory},
+      {"gradients added after their products", "kernels.accumulation", sums_beside_products},
       {"gaps and staging of kernels", "kernels.gap, staging", no_gaps},
       {"launches by the host", "kernels.host", no_launches},
       {"kernels slowed by collectives beside them", "kernels.communication", no_slowdown},
