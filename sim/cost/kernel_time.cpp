@@ -55,16 +55,24 @@ Seconds unfused_attention(const KernelRates& rates, const workloads::Kernel& ker
   return both * (kernel.shape.backward ? 2.0 : 1.0) + kernel.traffic / rates.memory;
 }
 
+/// A tile's sum with what lies in memory follows its last multiplication, and the next tile waits for it.
+Seconds accumulation(const KernelRates& rates, const workloads::Kernel& kernel) {
+  if (rates.chip.accumulation <= 0) return Seconds(0);
+  return kernel.added / (rates.memory * (rates.chip.accumulation / rates.chip.memory));
+}
+
 Seconds body(const KernelRates& rates, const workloads::Kernel& kernel) {
-  const Seconds memory = kernel.traffic / rates.memory + kernel.indexed / rates.memory * (1 / rates.chip.indexed - 1);
+  const Bytes beside = rates.chip.accumulation > 0 ? kernel.traffic - kernel.added : kernel.traffic;
+  const Seconds memory = beside / rates.memory + kernel.indexed / rates.memory * (1 / rates.chip.indexed - 1);
   const Seconds staged = rates.chip.staging / rates.memory;
   switch (kernel.work) {
     case workloads::ComputeWork::memory: return memory;
     case workloads::ComputeWork::product:
       return overlapped(kernel.flops / rates.products * product_overhead(rates.chip, kernel.shape), memory, staged) +
-             kernel.casts / rates.memory;
+             accumulation(rates, kernel) + kernel.casts / rates.memory;
     case workloads::ComputeWork::head_product:
-      return overlapped(kernel.flops / rates.in_16_bits * product_overhead(rates.chip, kernel.shape), memory, staged);
+      return overlapped(kernel.flops / rates.in_16_bits * product_overhead(rates.chip, kernel.shape), memory, staged) +
+             accumulation(rates, kernel);
     case workloads::ComputeWork::attention:
       if (!kernel.shape.fused) return unfused_attention(rates, kernel);
       return overlapped(kernel.flops / rates.in_16_bits * attention_overhead(rates.chip, kernel.shape), memory, staged);
@@ -106,7 +114,7 @@ Seconds kernel_time(const KernelRates& rates, const workloads::Kernel& kernel) {
 int launches(const topologies::ChipKernels& chip, const workloads::Kernel& kernel) {
   const auto& shape = kernel.shape;
   if (kernel.work == workloads::ComputeWork::product) {
-    const auto products = chip.units > 0 ? std::max<std::int64_t>(shape.batch, 1) : 1;
+    const auto products = chip.units > 0 && !shape.grouped ? std::max<std::int64_t>(shape.batch, 1) : 1;
     return static_cast<int>(kernel.casts.value() > 0 ? 2 * products : products);
   }
   if (kernel.work == workloads::ComputeWork::memory) return shape.kernels;

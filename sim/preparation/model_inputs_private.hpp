@@ -38,14 +38,15 @@ inline auto fields(const scenario::RoutingSpec& of) {
 inline auto fields(const workloads::DerivePolicy& of) {
   const auto& [activation_element, weight_element, stored_element, gradient_element, causal, earlier_tokens,
                sharing_slices, regather_weights, share_activation_gathers, collective_matmul, context_attention,
-               balanced_context, recompute, token_copies, counted_slots, one_hot_slots, rows_multiple, counts_wait,
-               kept, kept_for_functions, kept_attention, loss_element, loss_tiles, loss_again, dispatch_element,
-               operand_element, accumulates, elementwise_traffic] = of;
+               balanced_context, recompute, token_copies, counted_slots, one_hot_slots, rows_multiple, filled_by_copies,
+               grouped_products, counts_wait, kept, kept_for_functions, kept_attention, loss_element, loss_tiles,
+               loss_again, dispatch_element, operand_element, accumulates, elementwise_traffic] = of;
   return std::tie(activation_element, weight_element, stored_element, gradient_element, causal, earlier_tokens,
                   sharing_slices, regather_weights, share_activation_gathers, collective_matmul, context_attention,
-                  balanced_context, recompute, token_copies, counted_slots, one_hot_slots, rows_multiple, counts_wait,
-                  kept, kept_for_functions, kept_attention, loss_element, loss_tiles, loss_again, dispatch_element,
-                  operand_element, accumulates, elementwise_traffic);
+                  balanced_context, recompute, token_copies, counted_slots, one_hot_slots, rows_multiple,
+                  filled_by_copies, grouped_products, counts_wait, kept, kept_for_functions, kept_attention,
+                  loss_element, loss_tiles, loss_again, dispatch_element, operand_element, accumulates,
+                  elementwise_traffic);
 }
 
 inline auto fields(const workloads::MuonSpec& of) {

@@ -63,6 +63,22 @@ void read_given_loads(const YamlView& view, const std::filesystem::path& folder,
   if (scenario.model.experts) scenario.routing.loads = read_loads(file, scenario.model.experts->count, problems);
 }
 
+/// What Megatron Core does beside the products of a mixture, by the year of its releases, where the scenario says
+/// nothing else. Until 2025 the router and the permutation of tokens are eager steps; rows in 8 bits are filled up by
+/// copies, as long as recipes leave moe_router_padding_for_quantization off.
+void read_software(const YamlView& view, Scenario& scenario) {
+  if (!view.exists()) return;
+  constexpr double eager_traffic = 2.2;  // docs/models/experts.md
+  auto& derive = scenario.derive;
+  const bool eager = view.choice({"megatron 2025", "megatron 2026"}) == 0;
+  if (eager && derive.elementwise_traffic == 1) derive.elementwise_traffic = eager_traffic;
+  const auto precision = scenario.training.precision;
+  if (!is_narrow(precision) || scenario.routing.capacity_factor) return;
+  const bool scaled = precision == topologies::Precision::mxfp8 || precision == topologies::Precision::nvfp4;
+  derive.rows_multiple = scaled ? 32 : 16;
+  derive.filled_by_copies = true;
+}
+
 }  // namespace
 
 void read_routing(const YamlView& view, const std::filesystem::path& folder, KeyReader& keys, Scenario& scenario,
@@ -86,8 +102,19 @@ void read_routing(const YamlView& view, const std::filesystem::path& folder, Key
   scenario.derive.one_hot_slots = slots.exists() && slots.choice({"by index", "by mask"}) == 1;
   if (scenario.derive.one_hot_slots && !capacity.exists())
     slots.problem("masks need the same number of slots for every expert", "a capacity_factor");
+  read_software(keys.optional(view, "software"), scenario);
+  const auto products = keys.optional(view, "products");
+  scenario.derive.grouped_products = products.exists() && products.choice({"one by one", "grouped"}) == 1;
   const auto multiple = keys.optional(view, "rows_multiple"), wait = keys.optional(view, "counts_wait");
-  if (multiple.exists()) scenario.derive.rows_multiple = multiple.integer(1, 4096);
+  if (multiple.exists()) {
+    scenario.derive.rows_multiple = multiple.integer(1, 4096);
+    scenario.derive.filled_by_copies = scenario.derive.filled_by_copies && scenario.derive.rows_multiple > 1;
+  }
+  if (const auto padding = keys.optional(view, "padding"); padding.exists()) {
+    scenario.derive.filled_by_copies = padding.choice({"as routed", "by copies"}) == 1;
+    if (scenario.derive.filled_by_copies && scenario.derive.rows_multiple == 1)
+      padding.problem("nothing fills rows up", "a rows_multiple, such as 16");
+  }
   if (wait.exists()) scenario.derive.counts_wait = wait.seconds(true);
   if (capacity.exists() && scenario.derive.rows_multiple > 1)
     multiple.problem("cannot be given with a capacity factor", "slots of a capacity alone, filled or not");

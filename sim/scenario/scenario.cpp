@@ -30,8 +30,8 @@ class Reader {
     read_pipeline(optional(root_, "pipeline"), folder_, keys_, scenario_);
     plan();
     batch();
-    read_routing(optional(root_, "routing"), folder_, keys_, scenario_, problems_);
     training();
+    read_routing(optional(root_, "routing"), folder_, keys_, scenario_, problems_);
     read_communication(optional(root_, "communication"), keys_, scenario_);
     read_search(optional(root_, "search"), keys_, scenario_.derive.recompute, scenario_.search);
     model_of_time();

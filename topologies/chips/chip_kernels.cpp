@@ -126,6 +126,7 @@ ChipKernels read_chip_kernels(const YamlView& view, const ChipKernels* base) {
   if (const auto sustained = view["sustained"]; sustained.exists())
     kernels.sustained = sustained.number(least_share, 1);
   keys.share_of("memory", "a share of the memory bandwidth, such as 0.9", kernels.memory);
+  if (const auto added = view["accumulation"]; added.exists()) kernels.accumulation = added.number(0, 10);
   if (const auto indexed = view["indexed"]; indexed.exists()) kernels.indexed = indexed.number(least_share, 1);
   read_units(view, base != nullptr, kernels);
   read_grouped_tile(view["grouped_tile"], kernels);

@@ -28,10 +28,12 @@ struct ChipKernels {
   std::map<Precision, double> matrix;  ///< shares of the peak that very large products reach
   double sustained = 1;                ///< clock under the load of whole steps, over that of a benchmark of one kernel
   double memory = 1;                   ///< share of the memory bandwidth that a long copy reaches
-  double indexed = 1;                  ///< share of that for rows that an index selects for reading or writing
-  int units = 0;                       ///< GPUs: multiprocessors, which share out the tiles of a product in waves
-  double tile_edge = 0;                ///< GPUs: elements that an edge of a tile costs beyond its own
-  int systolic = 0;                    ///< TPUs: side of the matrix unit, to which n and k are padded
+  double accumulation = 0;     ///< share of the memory bandwidth at which a product adds its result to one in memory,
+                               ///< after its multiplications; 0: beside them
+  double indexed = 1;          ///< share of that for rows that an index selects for reading or writing
+  int units = 0;               ///< GPUs: multiprocessors, which share out the tiles of a product in waves
+  double tile_edge = 0;        ///< GPUs: elements that an edge of a tile costs beyond its own
+  int systolic = 0;            ///< TPUs: side of the matrix unit, to which n and k are padded
   int grouped_tile = 0;        ///< TPUs: rows of a tile of grouped products; one that two experts share runs for each
   double depth = 0;            ///< elements of k that filling and draining a product's pipeline costs
   Bytes staging{0};            ///< first loads and last stores of a kernel, which nothing hides

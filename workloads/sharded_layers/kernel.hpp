@@ -29,6 +29,7 @@ struct KernelShape {
   bool unlike_heads = false;  ///< attention: values are not as wide as queries and keys; n is the mean of both
   /// Products of experts without a capacity: which side counts their tokens, of which each expert has its own number.
   enum class Counted { none, rows, depth } counted = Counted::none;
+  bool grouped = false;  ///< GPUs: all products of a batch (experts) are one kernel, not one each
   friend bool operator==(const KernelShape&, const KernelShape&) = default;
 };
 
@@ -42,6 +43,7 @@ struct Kernel {
   KernelShape shape{};
   Bytes casts{0};    ///< of the kernel before a product that makes its operand of 8 bits
   Bytes indexed{0};  ///< of the traffic: rows that are read or written where an index says
+  Bytes added{0};    ///< of a product's traffic: what lies in memory already, to which it adds its result, and the sum
 };
 
 }  // namespace lockstep::workloads

@@ -59,6 +59,7 @@ struct StepWork {
   Bytes traffic{0};     ///< compute: bytes one rank reads and writes in memory
   Bytes casts{0};       ///< products in 8 bits: bytes that a kernel before it moves to make its operand
   Bytes indexed{0};     ///< compute: of the traffic, rows that are read or written where an index says
+  Bytes added{0};       ///< products: of the traffic, gradients of earlier microbatches and their sums with these
 
   CollectiveKind collective{};
   AxisNames axes;
@@ -73,7 +74,7 @@ struct StepWork {
 };
 
 [[nodiscard]] inline Kernel kernel_of(const StepWork& step) {
-  return {step.work, step.flops, step.traffic, step.shape, step.casts, step.indexed};
+  return {step.work, step.flops, step.traffic, step.shape, step.casts, step.indexed, step.added};
 }
 
 struct BlockStep : StepWork {
@@ -186,6 +187,8 @@ struct DerivePolicy {
   bool counted_slots = true;       ///< an expert has as many slots as tokens come to it; else its capacity
   bool one_hot_slots = false;      ///< tokens come to their slots and back by products with masks, not by their index
   std::int64_t rows_multiple = 1;  ///< to which each expert's tokens are filled up for its products
+  bool filled_by_copies = false;   ///< by a copy of all rows before the products and one after; else as routed
+  bool grouped_products = false;   ///< GPUs: products of a rank's experts are one kernel, not one for each expert
   Seconds counts_wait{0};          ///< for which the host waits for the counts of tokens before it can go on
   /// In which layers keep what weight gradients, activation functions of MLPs and products that run again read; none:
   /// as it is.

@@ -8,6 +8,10 @@ namespace {
 
 constexpr int outside = BlockStep::outside;
 
+/// The dispatcher of tokens itself gathers slots over the tensor axis and scatters results: nothing runs beside that
+/// (explicit_expert_comm of Megatron Core, core/extensions/transformer_engine.py).
+bool are_slots(const Version& version) { return version.sharding.find("C") != nullptr; }
+
 ShardedTensor whole(ShardedTensor tensor) {
   tensor.partial.clear();
   return tensor;
@@ -168,7 +172,7 @@ void BlockDerivation::read_gradient(const std::string& tensor, const ShardedTens
 /// inputs of the product and for the product before it on the compute stream (its consumers wait for both). If several
 /// products are summed, the last one counts.
 Version BlockDerivation::overlapped(Pass& pass, Version result, bool has_collectives) const {
-  if (!policy_.collective_matmul || !has_collectives) return result;
+  if (!policy_.collective_matmul || !has_collectives || are_slots(result)) return result;
   const int last = *std::max_element(result.producers.begin(), result.producers.end());
   if (last == outside || pass[last].kind != BlockStep::Kind::compute) return result;
   StepIds earlier = pass[last].after;
@@ -186,7 +190,7 @@ Version BlockDerivation::overlapped(Pass& pass, Version result, bool has_collect
 
 /// Collective matmul on an operand: the product starts with the gather and its consumers wait for both.
 void BlockDerivation::wait_for_start_of(const Version& gathered, const Version& source, Reads& reads) const {
-  merge(reads.after, policy_.collective_matmul ? source.producers : gathered.producers);
+  merge(reads.after, policy_.collective_matmul && !are_slots(gathered) ? source.producers : gathered.producers);
 }
 
 }  // namespace lockstep::workloads

@@ -33,11 +33,12 @@ ShardedTensor BlockDerivation::slots_of_senders(const std::string& tokens, const
 }
 
 /// All-to-alls bring slots by sender, and experts want theirs together: a rank with several copies all that it gets,
-/// and back again for the way home.
+/// and back again for the way home. Rows between those of two experts are filled up by another copy.
 Bytes BlockDerivation::regrouped(const ShardedTensor& slots) const {
   const auto& experts = *slots.find("E");
   const bool exchanged = sizes_.product(experts.axes) > 1;
-  return exchanged && sizes_.local(experts) > 1 ? bytes(slots) * 2 : Bytes(0);
+  const int copies = (exchanged && sizes_.local(experts) > 1 ? 1 : 0) + (policy_.filled_by_copies ? 1 : 0);
+  return bytes(slots) * (2 * copies);
 }
 
 /// Each expert of a rank gets its tokens filled up to a multiple of N rows for its products. Their number is any, so

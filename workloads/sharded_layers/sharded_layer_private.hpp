@@ -85,6 +85,8 @@ class BlockDerivation {
   void finish_weight(const std::string& name, int step, Collectives collectives);
   [[nodiscard]] Bytes traffic(const BlockOp& op, const Einsum& local) const;
   [[nodiscard]] Bytes gradient_traffic(const BlockOp& op, const Derivation& derived) const;
+  [[nodiscard]] Bytes written_gradient(const Derivation& derived) const;
+  [[nodiscard]] bool added_up(const BlockOp& op, const Derivation& derived) const;
   [[nodiscard]] Bytes operand_element(const BlockOp& op) const;
 
   // sharded_layer_attention.cpp

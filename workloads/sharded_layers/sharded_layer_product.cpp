@@ -18,6 +18,7 @@ void BlockDerivation::tag(BlockStep& step, const BlockOp& op, const Derivation& 
   if (op.kind == BlockOp::Kind::lookup) return;
   step.work = ComputeWork::product;
   step.shape = product_shape(derived.local, sizes_);
+  step.shape.grouped = step.routed && policy_.grouped_products;
   if (!policy_.counted_slots || !step.routed) return;
   step.shape.counted =
       derived.local.result.find("C") != nullptr ? KernelShape::Counted::rows : KernelShape::Counted::depth;
@@ -97,6 +98,7 @@ void BlockDerivation::backward_weight(const BlockOp& op) {
   tag(backward_[step], op, derived);
   in_tiles(op, backward_[step], &KernelShape::k,
            2 * policy_.gradient_element * sizes_.local_elements(derived.local.result));
+  if (added_up(op, derived)) backward_[step].added = written_gradient(derived) * 2;
   finish_weight(op.weight, step, derived.result);
 }
 
@@ -118,9 +120,16 @@ Bytes BlockDerivation::traffic(const BlockOp& op, const Einsum& local) const {
 /// A gradient that nothing reduces is added to those of the microbatches before: read and written.
 Bytes BlockDerivation::gradient_traffic(const BlockOp& op, const Derivation& derived) const {
   if (op.kind == BlockOp::Kind::lookup) return traffic(op, derived.local);
-  const Bytes written = policy_.gradient_element * sizes_.local_elements(derived.local.result);
-  const bool added = policy_.accumulates && derived.result.empty();
-  return bytes(derived.local.left) + bytes(derived.local.right) + written * (added ? 2 : 1);
+  return bytes(derived.local.left) + bytes(derived.local.right) +
+         written_gradient(derived) * (added_up(op, derived) ? 2 : 1);
+}
+
+Bytes BlockDerivation::written_gradient(const Derivation& derived) const {
+  return policy_.gradient_element * sizes_.local_elements(derived.local.result);
+}
+
+bool BlockDerivation::added_up(const BlockOp& op, const Derivation& derived) const {
+  return op.kind != BlockOp::Kind::lookup && policy_.accumulates && derived.result.empty();
 }
 
 Bytes BlockDerivation::operand_element(const BlockOp& op) const {

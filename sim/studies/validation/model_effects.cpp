@@ -66,6 +66,11 @@ bool full_memory(Scenario& scenario) {
   return kernels != nullptr && set(kernels->memory, 1.0);
 }
 
+bool sums_beside_products(Scenario& scenario) {
+  auto* kernels = kernels_of(scenario);
+  return kernels != nullptr && set(kernels->accumulation, 0.0);
+}
+
 bool no_gaps(Scenario& scenario) {
   auto* kernels = kernels_of(scenario);
   if (kernels == nullptr) return false;
@@ -137,6 +142,7 @@ const std::vector<Effect>& model_effects() {
       {"the library of attention of its time", "kernels.other_attention", usual_attention},
       {"attention's power below that of products", "kernels.attention.power", clock_of_products},
       {"memory below its data sheet", "kernels.memory", full_memory},
+      {"gradients added after their products", "kernels.accumulation", sums_beside_products},
       {"gaps and staging of kernels", "kernels.gap, staging", no_gaps},
       {"launches by the host", "kernels.host", no_launches},
       {"hosts that wait for transfers between stages", "none", hosts_run_ahead},

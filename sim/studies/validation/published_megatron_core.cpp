@@ -50,7 +50,9 @@ void dgxc(const CsvRow& row, MeasuredRun& run) {
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
   set_megatron_core(run, precision_called(run, row.text("precision")));
-  set_eager_experts(run);
+  set_software_of_experts(run);
+  // grok1_314b.yaml of NeMo 1, until 25.04: moe_expert_capacity_factor, moe_pad_expert_input_to_capacity.
+  if (lower_case(label).starts_with("grok 1")) run.set("routing.capacity_factor", "1");
 }
 
 /// Settings of a recipe that the row does not have: scripts/performance/configs of NVIDIA-NeMo/Megatron-Bridge, for
@@ -69,6 +71,9 @@ constexpr Recipe recipes[] = {
     {"25.09", "Qwen3_235B", "GB200", true, ""},
     {"25.09", "DeepSeek", "H100", false, "[latent_projections, mlp]", true, true},
     {"25.09", "DeepSeek", "B200", false, "[latent_projections]"},
+    {"25.11", "DeepSeek", "GB200", false, "[latent_projections]", false, true},
+    {"25.11", "DeepSeek", "GB300", false, "", false, true},
+    {"25.11", "Qwen3_", "GB", false, "", false, true},
     {"25.11", "LLAMA3_8B", "GB300", true, ""},
     {"25.11", "LLAMA3_8B", "DGX-B200", true, ""},
     {"25.11", "DeepSeek", "B200", false, "[latent_projections]"},
@@ -181,7 +186,10 @@ void megatron_bridge(const CsvRow& row, MeasuredRun& run) {
   run.set("training.cross_entropy", "in place");  // cross_entropy_fusion_impl: te
   set_layout(run, degrees);
   if (recipe != nullptr && recipe->overlap && degrees.chunks > 1) run.set("pipeline.schedule", "overlap-1f1b");
-  if (row.text("release").starts_with("25")) set_eager_experts(run);
+  if (recipe != nullptr && recipe->deep_ep)
+    run.set("communication.dispatcher", row.text("chip").find("GB") != std::string::npos ? "hybridep" : "deepep");
+  if (model.find("tokendrop") != std::string::npos) run.set("routing.capacity_factor", "1");
+  set_software_of_experts(run, !row.text("release").starts_with("25"));
   // Megatron Core adds experts' biases and applies clamped activations in eager steps of 32 bits, with copies.
   if (run.value_of("model") == "gpt-oss-120b") run.set("training.elementwise_traffic", "4.3");
   set_layers_on_host(run, row, fsdp);
@@ -203,6 +211,7 @@ void megatron_llama3(const CsvRow& row, MeasuredRun& run) {
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
   set_megatron_core(run, precision_called(run, row.text("precision")));
+  run.set("training.low_precision_gather", "true");  // --fp8-param-gather
   if (const auto rate = row.number("tokens_per_s_per_gpu"))
     run.time = Measurement{*rate, Measurement::Unit::tokens_per_second_per_chip};
   set_family(run, row.text("model"), "H100", "fp8");

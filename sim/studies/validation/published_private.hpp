@@ -73,9 +73,9 @@ void set_batch(MeasuredRun& run, std::int64_t sequences, std::int64_t length, st
 /// Megatron-LM of 2021: attention in single steps that computes all pairs, dropout, fp16 with fp32 copies of the
 /// weights, gradients reduced after the last backward.
 void set_megatron_2021(MeasuredRun& run);
-/// Megatron Core before its releases of 2026, which fuse the router (moe_router_fusion) and the permutation of tokens:
-/// what mixtures do beside products runs in eager steps. Changes nothing without experts. After the model.
-void set_eager_experts(MeasuredRun& run);
+/// The generation of Megatron Core's software for mixtures (docs/models/experts.md). Changes nothing without experts.
+/// After the model.
+void set_software_of_experts(MeasuredRun& run, bool of_2026 = false);
 /// DeepSpeed's ZeRO-3 of 2021, after set_megatron_2021: each matrix is gathered by itself, gradients are reduced in
 /// every microbatch.
 void set_deepspeed_2021(MeasuredRun& run);

@@ -92,8 +92,8 @@ void set_degrees(MeasuredRun& run, const RunDegrees& degrees) {
   }
 }
 
-void set_eager_experts(MeasuredRun& run) {
-  if (has_experts(run.value_of("model"))) run.set("training.elementwise_traffic", "2.2");
+void set_software_of_experts(MeasuredRun& run, bool of_2026) {
+  if (has_experts(run.value_of("model"))) run.set("routing.software", of_2026 ? "megatron 2026" : "megatron 2025");
 }
 
 void set_needed_recompute(MeasuredRun& run, const std::string& kept) {

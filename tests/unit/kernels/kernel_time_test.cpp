@@ -104,6 +104,21 @@ TEST(KernelTimeTest, ComputeAndMemoryOverlapButForTheirEnds) {
   EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 5e-3);
 }
 
+// time = max(flops / C, operands / M) + sums / (accumulation x data sheet's bandwidth). 1e6 B of operands take 1 ms of
+// 1e9 B/s beside 1 ms of multiplications; 2e6 B of sums follow at 2e9 B/s, or at half of that: 1 + 1 and 1 + 2 ms.
+// Without the parameter all 3e6 B move beside the multiplications: 3 ms.
+TEST(KernelTimeTest, ProductsAddTheirResultsAfterMultiplying) {
+  auto rates = plain();
+  rates.chip.memory = 0.5;
+  workloads::Kernel kernel{workloads::ComputeWork::product, Flops(2e9), Bytes(3'000'000), {}};
+  kernel.added = Bytes(2'000'000);
+  EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 3e-3);
+  rates.chip.accumulation = 1;
+  EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 2e-3);
+  rates.chip.accumulation = 0.5;
+  EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 3e-3);
+}
+
 // (1 + softmax/h)(1 + block/keys) / share: (1 + 64/128)(1 + 128/1024) / 0.5, and without a mask (1 + 64/128) / 0.5. The
 // backward has twice the FLOPs and no more exponentials: (1 + 32/128) / 0.25, and over 0.8 of that share where values
 // are not as wide as keys.
@@ -177,6 +192,8 @@ TEST(KernelTimeTest, GpusLaunchAKernelForEachExpert) {
   EXPECT_EQ(cost::launches(plain().chip, products), 16);
   EXPECT_EQ(cost::launches(plain().chip, cast), 32);
   EXPECT_EQ(cost::launches(with_systolic(128), products), 1);
+  cast.shape.grouped = true;  // one product and one cast for all experts
+  EXPECT_EQ(cost::launches(plain().chip, cast), 2);
 }
 
 }  // namespace

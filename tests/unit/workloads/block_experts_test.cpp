@@ -97,6 +97,48 @@ TEST(ExpertBlock, TheHostWaitsForCounts) {
   for (const auto& of_backward : layer.backward) EXPECT_FALSE(of_backward.given_time) << of_backward.name;
 }
 
+// Filling rows up by copies reads and writes all slots of a rank's experts once more before the products and once
+// after, forward and backward: 2 x 32 slots x 32 x 2 B = 4096 B at each of the four.
+TEST(ExpertBlock, RowsAreFilledUpByCopies) {
+  const workloads::Parallel parallel{.data = 2, .expert = 4};
+  workloads::DerivePolicy copied;
+  copied.filled_by_copies = true;
+  const auto plain = derived(mixture(), parallel).layer(), more = derived(mixture(), parallel, copied).layer();
+  int copies = 0;
+  const auto compare = [&](const workloads::BlockSteps& one, const workloads::BlockSteps& other) {
+    ASSERT_EQ(one.size(), other.size());
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      const bool moves = one[i].name.starts_with("dispatch") || one[i].name.starts_with("combine");
+      EXPECT_EQ((other[i].traffic - one[i].traffic).value(), moves ? 4096 : 0) << one[i].name;
+      copies += moves ? 1 : 0;
+    }
+  };
+  compare(plain.forward, more.forward);
+  compare(plain.backward, more.backward);
+  EXPECT_EQ(copies, 4);
+}
+
+// The dispatcher itself gathers slots over the tensor axis: with collective matmul too, the products of experts wait
+// for whole gathers, and what the all-to-all of the dispatch sends is there before it.
+TEST(ExpertBlock, NothingRunsBesideGathersOfSlots) {
+  workloads::DerivePolicy beside;
+  beside.collective_matmul = true;
+  const auto layer = derived(mixture(), workloads::Parallel{.tensor = 2, .expert = 4}, beside).layer();
+  const auto at = [&](const std::string& name) {
+    return std::find_if(layer.forward.begin(), layer.forward.end(),
+                        [&](const auto& step) { return step.name == name; });
+  };
+  const auto product = at("expert up projection"), dispatch = at("dispatch to experts");
+  ASSERT_NE(product, layer.forward.end());
+  const auto sends = std::find_if(layer.forward.begin(), layer.forward.end(), [](const auto& step) {
+    return step.kind == workloads::BlockStep::Kind::collective &&
+           step.collective == workloads::CollectiveKind::all_to_all;
+  });
+  const int last = *std::max_element(product->after.begin(), product->after.end());
+  EXPECT_EQ(layer.forward[position_of(last)].kind, workloads::BlockStep::Kind::collective);
+  EXPECT_THAT(sends->after, ::testing::Contains(static_cast<int>(dispatch - layer.forward.begin())));
+}
+
 // A rank's 16 tokens of 2 x 32 bytes fill 32 slots. What it gets, 32 slots, is copied once more to stand by expert
 // where it has two of them (expert 4), not with one (expert 8, 8 tokens and 16 slots) nor where slots never travel (128
 // and 256).
