@@ -85,7 +85,8 @@ double attention_overhead(const topologies::ChipKernels& chip, const workloads::
   const double reached = shape.backward ? chip.attention_backward : chip.attention_forward;
   if (shape.n * shape.k == 0) return 1 / reached;
   const double diagonal = shape.causal ? 1 + chip.attention_block / real(shape.k) : 1;
-  return diagonal * (1 + chip.softmax / real(shape.n)) / reached;
+  const double softmax = shape.dropout ? 2 * chip.softmax : chip.softmax;  // numbers at random cost as much again
+  return diagonal * (1 + softmax / real(shape.n)) / reached;
 }
 
 Seconds kernel_time(const KernelRates& rates, const workloads::Kernel& kernel) {

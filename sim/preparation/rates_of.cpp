@@ -42,7 +42,9 @@ cost::ComputeRates rates_on(const scenario::Scenario& scenario, const topologies
                            chip.memory_bandwidth,
                            {}};
   if (rates.model == cost::TimeModel::calibrated) {
-    const auto& kernels = kernels_of(scenario, chip);
+    auto kernels = kernels_of(scenario, chip);
+    if (scenario.training.flash_attention_2 && kernels.flash_attention_2)
+      kernels.set_attention(*kernels.flash_attention_2);
     const auto reached = [&](topologies::Precision at) { return kernels.matrix.at(at) * kernels.sustained; };
     rates.kernels = {rates.flops * reached(cost::measured_as(precision, kernels)), rates.in_16_bits * reached(wide),
                      rates.memory * kernels.memory, kernels};

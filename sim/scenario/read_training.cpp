@@ -205,7 +205,11 @@ void read_training(const YamlView& view, KeyReader& keys, Scenario& scenario) {
   read_precision_and_update(view, keys, scenario);
   read_recompute(keys.optional(view, "recompute"), keys, scenario);
   const auto attention = keys.optional(view, "attention");
-  if (attention.exists()) scenario.blocks.fused_attention = attention.choice({"fused", "unfused"}) == 0;
+  if (attention.exists()) {
+    const auto chosen = attention.choice({"fused", "unfused", "flash-attention-2"});
+    scenario.blocks.fused_attention = chosen != 1;
+    scenario.training.flash_attention_2 = chosen == 2;
+  }
   const auto loss = keys.optional(view, "cross_entropy");
   // Fused: exponentials in place of the logits' fp32 copy. Unfused: that copy, its logarithms and their gradient, all
   // in fp32. In place: nothing of it is written.

@@ -45,6 +45,7 @@ struct TrainingSpec {
   bool low_precision_gather = false;  ///< weights are gathered in the 8 bits of the precision
   int low_precision_copies = 0;  ///< of weights in those 8 bits, kept for the whole step; 0: they are made for each use
   bool causal_attention = true;
+  bool flash_attention_2 = false;  ///< fused attention runs by its kernels, where the chip has others
   /// Of each stage of the model, the first ones: one number for all stages, or one for each; none: all layers.
   std::optional<std::vector<std::int64_t>> recompute_layers;
   bool flat_zero_shards = true;  ///< the data and fsdp axes split weights as flat runs, not along a dimension

@@ -110,7 +110,7 @@ const std::vector<ScenarioKey>& scenario_key_table() {
       {"training.recompute.parts", list},
       {"training.recompute.kept", list},
       {"training.recompute.layers", integer | list},
-      {"training.attention", word, {"fused", "unfused"}},
+      {"training.attention", word, {"fused", "unfused", "flash-attention-2"}},
       {"training.cross_entropy", word, {"fused", "unfused", "in place"}},
       {"training.dropout", boolean},
       {"training.kept_activations", word | map, {"16-bit", "8-bit"}},

@@ -56,14 +56,22 @@ void read_grouped_tile(const YamlView& view, ChipKernels& kernels) {
   kernels.grouped_tile = static_cast<int>(view.integer(0, 100'000));
 }
 
-void read_attention(const YamlView& view, bool silent_is_base, ChipKernels& kernels) {
+void read_attention(const YamlView& view, bool silent_is_base, AttentionShares& attention) {
   if (!view.expect_map("a map, such as {forward: 0.7, backward: 0.6, softmax: 50, block: 128}")) return;
   const Keys keys{view, silent_is_base};
-  keys.share_of("forward", "a share of the matrix rate, such as 0.7", kernels.attention_forward);
-  keys.share_of("backward", "a share of the matrix rate, such as 0.6", kernels.attention_backward);
-  keys.number("softmax", "elements of the head size, such as 50", 0, 10'000, kernels.softmax);
-  keys.number("block", "keys, such as 128", 0, 100'000, kernels.attention_block);
+  keys.share_of("forward", "a share of the matrix rate, such as 0.7", attention.forward);
+  keys.share_of("backward", "a share of the matrix rate, such as 0.6", attention.backward);
+  keys.number("softmax", "elements of the head size, such as 50", 0, 10'000, attention.softmax);
+  keys.number("block", "keys, such as 128", 0, 100'000, attention.block);
   view.refuse_unknown_keys();
+}
+
+/// What the view does not say of FlashAttention-2 is as in the base's, or as in the chip's usual attention.
+void read_flash_attention_2(const YamlView& view, ChipKernels& kernels) {
+  if (!view.exists()) return;
+  auto shares = kernels.flash_attention_2.value_or(kernels.usual_attention());
+  read_attention(view, true, shares);
+  kernels.flash_attention_2 = shares;
 }
 
 void read_communication(const YamlView& view, ChipKernels& kernels) {
@@ -98,8 +106,12 @@ ChipKernels read_chip_kernels(const YamlView& view, const ChipKernels* base) {
   keys.time("gap", "a time, such as 1 us", kernels.gap);
   keys.time("host", "a time, such as 5 us", kernels.host);
   if (const auto attention = keys("attention", "a map, such as {forward: 0.7, backward: 0.6, softmax: 50, block: 128}");
-      attention.exists())
-    read_attention(attention, base != nullptr, kernels);
+      attention.exists()) {
+    auto shares = kernels.usual_attention();
+    read_attention(attention, base != nullptr, shares);
+    kernels.set_attention(shares);
+  }
+  read_flash_attention_2(view["flash_attention_2"], kernels);
   read_communication(view["communication"], kernels);
   for (const auto& source : view["sources"].items()) kernels.sources.push_back(source.text());
   if (const auto steps = view["own_steps"]; steps.exists())

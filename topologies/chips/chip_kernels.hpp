@@ -2,6 +2,7 @@
 /// Parameters of sim/cost/kernel_time.hpp, which describe how far a chip's kernels stay below its data sheet. They are
 /// fitted to measurements that the chip's file names.
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,15 @@
 #include "topologies/chips/precision.hpp"
 
 namespace lockstep::topologies {
+
+/// Fused attention by kernels other than the chip's usual ones.
+struct AttentionShares {
+  double forward = 1;  ///< of the matrix rate, before softmax
+  double backward = 1;
+  double softmax = 0;  ///< elements of the head size
+  double block = 0;    ///< keys
+  friend bool operator==(const AttentionShares&, const AttentionShares&) = default;
+};
 
 struct ChipKernels {
   std::map<Precision, double> matrix;  ///< shares of the peak that very large products reach
@@ -26,12 +36,23 @@ struct ChipKernels {
   Seconds host{0};               ///< time that the host takes for an operation, including the launches of its kernels
   double attention_forward = 1;  ///< of the matrix rate, before softmax
   double attention_backward = 1;
-  double softmax = 0;               ///< cost of a score in addition to its products, in elements of the head size
-  double attention_block = 0;       ///< keys of a block: those on a causal mask's diagonal are computed whole
-  int communication_units = 0;      ///< GPUs: multiprocessors that collectives hold while they run
-  double communication_memory = 0;  ///< share of the memory bandwidth that they take
-  int own_steps = 0;                ///< whole steps on this very machine to which `sustained` and `host` were fitted
+  double softmax = 0;          ///< cost of a score in addition to its products, in elements of the head size
+  double attention_block = 0;  ///< keys of a block: those on a causal mask's diagonal are computed whole
+  std::optional<AttentionShares> flash_attention_2{};  ///< where its kernels are slower than the usual ones
+  int communication_units = 0;                         ///< GPUs: multiprocessors that collectives hold while they run
+  double communication_memory = 0;                     ///< share of the memory bandwidth that they take
+  int own_steps = 0;  ///< whole steps on this very machine to which `sustained` and `host` were fitted
   std::vector<std::string> sources;
+
+  [[nodiscard]] AttentionShares usual_attention() const {
+    return {attention_forward, attention_backward, softmax, attention_block};
+  }
+  void set_attention(const AttentionShares& shares) {
+    attention_forward = shares.forward;
+    attention_backward = shares.backward;
+    softmax = shares.softmax;
+    attention_block = shares.block;
+  }
   friend bool operator==(const ChipKernels&, const ChipKernels&) = default;
 };
 

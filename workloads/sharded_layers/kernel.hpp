@@ -27,6 +27,7 @@ struct KernelShape {
   bool fused = true;      ///< attention: scores stay on the chip; else they pass through memory, masked ones too
   /// Products of experts without a capacity: which side counts their tokens, of which each expert has its own number.
   enum class Counted { none, rows, depth } counted = Counted::none;
+  bool dropout = false;  ///< fused attention: scores are dropped at random
   friend bool operator==(const KernelShape&, const KernelShape&) = default;
 };
 

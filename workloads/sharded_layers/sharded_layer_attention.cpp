@@ -110,7 +110,9 @@ KernelShape BlockDerivation::attention_shape(const BlockOp& op, const AttentionA
           keys,
           policy_.causal,
           backward,
-          op.score_bytes == 0};
+          op.score_bytes == 0,
+          KernelShape::Counted::none,
+          op.drops_scores};
 }
 
 /// One rank's attention in up to three steps, of which `travelling` arrives before the last: what is at hand, what

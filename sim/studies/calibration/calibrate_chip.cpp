@@ -124,6 +124,10 @@ std::string kernels_yaml(const topologies::ChipKernels& kernels, const std::stri
   text += "  attention: {forward: " + yaml_number(kernels.attention_forward) +
           ", backward: " + yaml_number(kernels.attention_backward) + ", softmax: " + yaml_number(kernels.softmax) +
           ", block: " + yaml_number(kernels.attention_block) + "}\n";
+  if (const auto& other = kernels.flash_attention_2)
+    text += "  flash_attention_2: {forward: " + yaml_number(other->forward) +
+            ", backward: " + yaml_number(other->backward) + ", softmax: " + yaml_number(other->softmax) +
+            ", block: " + yaml_number(other->block) + "}\n";
   if (kernels.communication_units > 0 || kernels.communication_memory > 0) {
     text += "  communication: {units: " + std::to_string(kernels.communication_units) +
             ", memory: " + yaml_number(kernels.communication_memory) + "}\n";

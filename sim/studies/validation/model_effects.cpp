@@ -46,8 +46,12 @@ bool no_softmax(Scenario& scenario) {
   auto* kernels = kernels_of(scenario);
   if (kernels == nullptr) return false;
   const bool softmax = set(kernels->softmax, 0.0);
+  if (kernels->flash_attention_2) kernels->flash_attention_2->softmax = kernels->flash_attention_2->block = 0;
   return set(kernels->attention_block, 0.0) || softmax;
 }
+
+bool usual_attention(Scenario& scenario) { return set(scenario.training.flash_attention_2, false); }
+bool no_dropout(Scenario& scenario) { return set(scenario.blocks.dropout, false); }
 
 bool full_memory(Scenario& scenario) {
   auto* kernels = kernels_of(scenario);
@@ -120,6 +124,8 @@ const std::vector<Effect>& model_effects() {
       {"the clock of whole steps", "kernels.sustained", benchmark_clock},
       {"tiles, waves and depth of products", "kernels.waves, systolic, depth", no_waves},
       {"softmax and diagonal of attention", "kernels.attention.softmax, block", no_softmax},
+      {"FlashAttention-2 where the chip has faster kernels", "kernels.flash_attention_2", usual_attention},
+      {"dropout", "none", no_dropout},
       {"memory below its data sheet", "kernels.memory", full_memory},
       {"gaps and staging of kernels", "kernels.gap, staging", no_gaps},
       {"launches by the host", "kernels.host", no_launches},

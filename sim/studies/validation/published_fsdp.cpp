@@ -28,9 +28,6 @@ constexpr GpuNode h100_500w_scaled_by_rows{
     "dgx-h100", 8,
     ", chip: {like: h100, memory: 96 GB, memory_bandwidth: 2400 GB/s, kernels: {sustained: 0.608, matrix: {fp8: 0.5}, "
     "attention: {forward: 0.54, backward: 0.5}}}"};
-// The same attention at the clock of 700 W.
-constexpr GpuNode h200_with_flash_attention_2{
-    "dgx-h200", 8, ", chip: {like: h200, kernels: {attention: {forward: 0.4, backward: 0.37}}}"};
 
 constexpr std::int64_t most_sequences = 1'000'000;  // of a local batch; what is larger is a mistake in the table
 
@@ -96,7 +93,8 @@ void torchtitan(const CsvRow& row, MeasuredRun& run) {
     const bool by_rows = row.text("precision").find("rowwise") != std::string::npos;
     set_cluster(run, by_rows ? h100_500w_scaled_by_rows : h100_500w, chips);
   } else if (is("h200")) {
-    set_cluster(run, h200_with_flash_attention_2, chips);
+    set_cluster(run, chip, chips);
+    set_flash_attention_2(run);
   } else {
     set_cluster(run, chip, chips);
   }

@@ -15,6 +15,7 @@ void nvidia(const CsvRow& row, std::int64_t chips, MeasuredRun& run) {
   set_megatron_core(run, is_true(row.text("fp4")) ? "nvfp4"
                          : in_8_bits              ? "fp8"
                                                   : precision_called(run, row.text("precision")));
+  if (row.text("round").starts_with("v3")) set_flash_attention_2(run);  // its containers of 23.09 have engine 0.12
   if (!set("TP_COMM_OVERLAP=True")) run.set("communication.collective_matmul", "false");
   // config_common.sh of the 4.0 submission: FP8_PARAMS=True.
   if (row.text("round") == "v4.0" && in_8_bits) run.set("training.low_precision_gather", "true");
@@ -77,6 +78,7 @@ std::vector<PublishedTable> mlperf_tables() {
            "GPT-3 175B in MLPerf Training 3.1 to 4.1, median step of the raw logs (mlcommons)",
            {"NVIDIA: Megatron Core as above, collectives beside products where TP_COMM_OVERLAP is set, layers launched "
             "as graphs where LAYER_CUDA_GRAPH is, updated weights gathered in 8 bits in round 4.0 (FP8_PARAMS); "
+            "attention by FlashAttention-2 in round 3.1, whose Transformer Engine prefers it to cuDNN's; "
             "communication runs as the node's library does it by default.",
             "Google: int8 products; `save_dot` and `minimal` policies keep every product but those that they name "
             "(`ffn1`, `mlpwi`: the MLP's first). Activations between products are split over the tensor axis, and the "

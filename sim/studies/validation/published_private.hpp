@@ -83,6 +83,9 @@ void set_deepspeed_2021(MeasuredRun& run);
 /// replicas; tensor-parallel collectives beside their products, gathers of what fp8 products read in 8 bits. After the
 /// degrees.
 void set_megatron_core(MeasuredRun& run, const std::string& precision);
+/// Attention by FlashAttention-2: Transformer Engine before 1.3, which prefers cuDNN's kernels on Hopper, and later
+/// where NVTE_FUSED_ATTN is 0 (pytorch/attention.py at v1.1 and v1.3).
+void set_flash_attention_2(MeasuredRun& run);
 /// "BF16", "FP8-CS", "amp_fp8", "int8" as a scenario's precision; bf16 where the cell is empty. Skips the run if it is
 /// not known.
 [[nodiscard]] std::string precision_called(MeasuredRun& run, std::string_view text);

@@ -151,6 +151,8 @@ void set_megatron_core(MeasuredRun& run, const std::string& precision) {
   run.set("communication.updated_weights", "ahead");
 }
 
+void set_flash_attention_2(MeasuredRun& run) { run.set("training.attention", "flash-attention-2"); }
+
 std::string precision_called(MeasuredRun& run, std::string_view text) {
   const auto lower = lower_case(text);
   for (const auto& [word, precision] : precisions) {

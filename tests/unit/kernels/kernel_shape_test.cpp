@@ -41,7 +41,7 @@ TEST(KernelShapeTest, ShapesHoldTheFlopsOfEveryStep) {
     for (workloads::OpId id = 0; id < rank.step().size(); ++id) {
       const auto& op = rank.step().op(id);
       if (op->kind != workloads::StepOp::Kind::compute || op->flops.value() == 0) continue;
-      const auto& [batch, m, n, k, causal, backward, fused, counted] = op->shape;
+      const auto& [batch, m, n, k, causal, backward, fused, counted, dropout] = op->shape;
       const double all =
           2.0 * static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
       const double expected = op->work == workloads::ComputeWork::attention ? all * (backward ? 2 : 1) : all;

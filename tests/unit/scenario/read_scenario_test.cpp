@@ -142,6 +142,10 @@ TEST(ReadScenario, TrainingSaysInWhatItIsKept) {
   EXPECT_FALSE(scenario.blocks.fused_attention);
   EXPECT_EQ(scenario.derive.loss_element, Bytes(12));
   EXPECT_EQ(scenario.derive.elementwise_traffic, 1.5);
+  const auto flash = small_scenario({{"training", "{attention: flash-attention-2}"}});
+  EXPECT_TRUE(flash.blocks.fused_attention);
+  EXPECT_TRUE(flash.training.flash_attention_2);
+  EXPECT_FALSE(scenario.training.flash_attention_2);
 }
 
 // Gradients travel as they are accumulated unless said otherwise.

@@ -197,5 +197,26 @@ TEST(ChipYaml, KernelsOfABlockStandOverThoseOfTheCatalog) {
   EXPECT_EQ(made.host, base.kernels->host);
 }
 
+// What a block does not say of FlashAttention-2's kernels is as in the catalog, else as its usual attention: an H100's
+// are slower than its usual ones, an A100's are the usual ones.
+TEST(ChipYaml, FlashAttention2OfABlock) {
+  const auto catalog = std::filesystem::path(source_dir) / "topologies/catalog";
+  const auto block = [&](const std::string& text) {
+    Problems problems;
+    const auto view = YamlView::from_text(text, "chip.yaml", problems);
+    const auto made = topologies::read_chip_block(view, catalog).kernels.value();
+    EXPECT_TRUE(problems.empty()) << text;
+    return made;
+  };
+  const auto h100 = block("like: h100\nkernels: {flash_attention_2: {backward: 0.3}}\n");
+  ASSERT_TRUE(h100.flash_attention_2);
+  EXPECT_EQ(h100.flash_attention_2->backward, 0.3);
+  EXPECT_LT(h100.flash_attention_2->forward, h100.attention_forward);
+  EXPECT_EQ(h100.flash_attention_2->softmax, h100.softmax);
+  EXPECT_FALSE(block("like: a100\nkernels: {gap: 1 us}\n").flash_attention_2);
+  const auto a100 = block("like: a100\nkernels: {flash_attention_2: {backward: 0.3}}\n");
+  EXPECT_EQ(a100.flash_attention_2->forward, a100.attention_forward);
+}
+
 }  // namespace
 }  // namespace lockstep
