@@ -27,13 +27,13 @@ cost::ComputeRates rates(const topologies::Chip& chip, cost::TimeModel model) {
 }
 
 workloads::Kernel product(const workloads::KernelShape& shape) {
-  const auto& [batch, m, n, k, causal, backward, fused, counted] = shape;
+  const auto& [batch, m, n, k, causal, backward, fused, counted, dropout] = shape;
   return {workloads::ComputeWork::product, Flops(2.0 * static_cast<double>(batch * m * n * k)),
           Bytes(2 * batch * (m * n + m * k + k * n)), shape};
 }
 
 workloads::Kernel attention(const workloads::KernelShape& shape) {
-  const auto& [batch, m, n, k, causal, backward, fused, counted] = shape;
+  const auto& [batch, m, n, k, causal, backward, fused, counted, dropout] = shape;
   const double all = 4.0 * static_cast<double>(batch * m * n * k) * (backward ? 2 : 1);
   return {workloads::ComputeWork::attention, Flops(causal ? all / 2 : all),
           Bytes(2 * batch * (m * n + k * n) * 2 + (fused ? 0 : 10 * batch * m * k)), shape};
