@@ -96,7 +96,8 @@ double attention_overhead(const topologies::ChipKernels& chip, const workloads::
   if (shape.backward && shape.unlike_heads) reached *= kernels.unlike_heads;
   if (shape.n * shape.k == 0) return 1 / reached;
   const double diagonal = shape.causal ? 1 + kernels.block / real(shape.k) : 1;
-  const double softmax = kernels.softmax / (shape.backward ? 2 : 1);  // once for twice the products
+  const double random = shape.dropout ? 2 : 1;  // a score's number at random costs as much as its exponential
+  const double softmax = random * kernels.softmax / (shape.backward ? 2 : 1);  // once for twice the products
   return diagonal * (1 + softmax / real(shape.n)) / reached;
 }
 

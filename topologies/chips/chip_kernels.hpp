@@ -2,6 +2,7 @@
 /// Parameters of sim/cost/kernel_time.hpp, which describe how far a chip's kernels stay below its data sheet. They are
 /// fitted to measurements that the chip's file names.
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -81,6 +81,7 @@ struct BlockOp {
   bool detached = false;    ///< product: its input gets no gradient
   int score_bytes =
       0;  ///< attention: bytes kept for the backward of every score; 0: scores never leave the chip's registers
+  bool drops_scores = false;  ///< attention: by dropout
 };
 
 struct Block {
@@ -106,7 +107,7 @@ struct BlockSequence {
 
 /// Options that a model's card does not give.
 struct BlockOptions {
-  bool dropout = false;         ///< after attention and MLP, and on unfused scores
+  bool dropout = false;         ///< after attention and MLP, and on scores
   bool fused_attention = true;  ///< scores stay on the chip (flash attention); false: they are kept for the backward
   int activation_bytes = 2;
 };

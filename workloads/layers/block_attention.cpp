@@ -34,7 +34,8 @@ void BlockWriter::attention(const LayerKind& kind, const std::string& in, const 
         .output = "O" + suffix,
         .part = OpPart::core_attention,
         .reach = kind,
-        .score_bytes = scores});
+        .score_bytes = scores,
+        .drops_scores = options_.dropout});
   }
   const std::string result = gated_output(in, "O" + suffix, values);
   product("attention output", result, "Wo" + suffix, {"N", value_size, "D"}, out, {"B", "T", "D"});

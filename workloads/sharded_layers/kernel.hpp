@@ -25,11 +25,12 @@ struct KernelShape {
   bool causal = false;        ///< attention: later keys are masked
   bool backward = false;      ///< attention: twice the products
   bool fused = true;          ///< attention: scores stay on the chip; else they pass through memory, masked ones too
-  std::int32_t kernels = 1;   ///< memory: so many, one after the other
   bool unlike_heads = false;  ///< attention: values are not as wide as queries and keys; n is the mean of both
+  bool dropout = false;       ///< fused attention: scores are dropped at random
   /// Products of experts without a capacity: which side counts their tokens, of which each expert has its own number.
   enum class Counted { none, rows, depth } counted = Counted::none;
-  bool grouped = false;  ///< GPUs: all products of a batch (experts) are one kernel, not one each
+  bool grouped = false;      ///< GPUs: all products of a batch (experts) are one kernel, not one each
+  std::int32_t kernels = 1;  ///< memory: so many, one after the other
   friend bool operator==(const KernelShape&, const KernelShape&) = default;
 };
 

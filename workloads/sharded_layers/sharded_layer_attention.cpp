@@ -111,7 +111,8 @@ KernelShape BlockDerivation::attention_shape(const BlockOp& op, const AttentionA
           policy_.causal,
           backward,
           op.score_bytes == 0,
-          head != sizes_.local(arrays.o.dims[3])};
+          head != sizes_.local(arrays.o.dims[3]),
+          op.drops_scores};
 }
 
 /// One rank's attention in up to three steps, of which `travelling` arrives before the last: what is at hand, what

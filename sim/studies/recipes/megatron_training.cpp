@@ -194,6 +194,7 @@ void set_details(Recipe& recipe) {
   const auto attention = o.word("attention-backend").value_or("auto");
   if (attention == "unfused" || attention == "local")
     d.set("training.attention", "unfused", *o.find("attention-backend"));
+  if (attention == "flash") d.set("training.attention_kernel", "flash-attention-2", *o.find("attention-backend"));
   (void)o.find("use-flash-attn");
   const auto hidden = o.decimal("hidden-dropout"), scores = o.decimal("attention-dropout");
   if (hidden.value_or(0.1) > 0 || scores.value_or(0.1) > 0)

@@ -61,6 +61,8 @@ bool clock_of_products(Scenario& scenario) {
   return had;
 }
 
+bool no_dropout(Scenario& scenario) { return set(scenario.blocks.dropout, false); }
+
 bool full_memory(Scenario& scenario) {
   auto* kernels = kernels_of(scenario);
   return kernels != nullptr && set(kernels->memory, 1.0);
@@ -141,6 +143,7 @@ const std::vector<Effect>& model_effects() {
       {"softmax and diagonal of attention", "kernels.attention.softmax, block", no_softmax},
       {"the library of attention of its time", "kernels.other_attention", usual_attention},
       {"attention's power below that of products", "kernels.attention.power", clock_of_products},
+      {"dropout", "none", no_dropout},
       {"memory below its data sheet", "kernels.memory", full_memory},
       {"gradients added after their products", "kernels.accumulation", sums_beside_products},
       {"gaps and staging of kernels", "kernels.gap, staging", no_gaps},

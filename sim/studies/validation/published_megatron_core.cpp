@@ -20,6 +20,29 @@ void maxtext_step(const CsvRow& row, std::int64_t chips, MeasuredRun& run) {
   set_needed_recompute(run);
 }
 
+/// What a recipe of DGX Cloud says beside its row: NVTE_FUSED_ATTN=0 and hidden_dropout, attention_dropout: 0.1 in
+/// nemo_megatron, nemotron and grok1 of NVIDIA/dgxc-benchmarking at v24.11.1, v25.02 and v25.04. LLaMA and Nemotron 15B
+/// run without either.
+struct DgxcRecipe {
+  std::string_view file, release;  ///< what the row's texts begin with
+  bool flash_attention_2, dropout;
+};
+constexpr DgxcRecipe dgxc_recipes[] = {{"nemo_megatron/", "v24", true, true},
+                                       {"nemo_megatron/", "v25.01", true, true},
+                                       {"nemo_megatron/", "v25", false, true},
+                                       {"nemotron/README_340b", "v2", true, false},
+                                       {"grok1/README_314b", "v2", true, false}};
+
+void set_dgxc_recipe(const CsvRow& row, MeasuredRun& run) {
+  const auto file = row.text("file"), release = row.text("release");
+  const auto* found = std::find_if(std::begin(dgxc_recipes), std::end(dgxc_recipes), [&](const auto& each) {
+    return file.starts_with(each.file) && release.starts_with(each.release);
+  });
+  if (found == std::end(dgxc_recipes)) return;
+  if (found->flash_attention_2) set_hopper_attention(run, row.text("chip"), "flash-attention-2");
+  if (found->dropout) run.set("training.dropout", "true");
+}
+
 // The label of older releases has the model; columns that they lack are empty.
 void dgxc(const CsvRow& row, MeasuredRun& run) {
   const auto label = row.text("label");
@@ -38,6 +61,7 @@ void dgxc(const CsvRow& row, MeasuredRun& run) {
              lower_case(row.text("precision")));
   if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
   set_hopper_attention(run, row.text("chip"), "cudnn-9.0");  // releases of 2024 and early 2025
+  set_dgxc_recipe(row, run);
   if (label.starts_with("Maxtext")) return maxtext_step(row, chips, run);
   // Megatron Core splits each expert over the tensor ranks unless it is told otherwise.
   const auto tensor = leading_integer(row.text("tp"), 1);
@@ -237,6 +261,8 @@ std::vector<PublishedTable> megatron_core_tables() {
       {"dgxc_benchmarking",
        "NVIDIA's DGX Cloud recipes in releases 24.11 to 25.05 (NVIDIA/dgxc-benchmarking)",
        {core, "DGX nodes with NDR InfiniBand.",
+        "Attention by FlashAttention-2 where the recipe sets NVTE_FUSED_ATTN=0 (GPT-3 up to 25.01, Nemotron 340B up to "
+        "25.02, Grok up to 25.04), by cuDNN elsewhere; dropout of 0.1 in GPT-3's recipes alone.",
         "Rows named Maxtext: FSDP, full recomputation, since the activations of that batch do not fit without.",
         "A microbatch that is not printed has one sequence. Experts are split over the tensor ranks unless the row "
         "says "

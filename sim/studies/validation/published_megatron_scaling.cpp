@@ -27,6 +27,7 @@ void megatron_core_scaling(const CsvRow& row, MeasuredRun& run) {
   set_megatron_core(run, precision);
   run.set("training.gradient_precision", "fp32");
   set_hopper_attention(run, row.text("chip"), "cudnn-9.0");
+  run.set("training.dropout", "true");  // Megatron's default of --hidden-dropout and --attention-dropout
   run.set("training.cross_entropy", "unfused");  // the flags that the source prints lack --cross-entropy-loss-fusion
   set_rate(run, row, "tflops_per_gpu");
 }
@@ -60,7 +61,8 @@ std::vector<PublishedTable> megatron_scaling_tables() {
       {"megatron_core_h100_scaling",
        "weak and strong scaling of GPT shapes, 1.7B to 462B on 48 to 6144 H100 (NVIDIA/Megatron-LM)",
        {"Megatron Core as above, gradients in fp32, as Megatron-LM accumulates and reduces those of bf16; a "
-        "loss that is not fused, since the printed flags lack --cross-entropy-loss-fusion.",
+        "loss that is not fused, since the printed flags lack --cross-entropy-loss-fusion; dropout, which is on by "
+        "default.",
         "Not published and assumed: one sequence in a microbatch, two layers in a chunk of an interleaved pipeline, or "
         "one "
         "where two do not divide, d_ff = 4 d_model; an empty precision is bf16. TFLOP/s count all pairs of tokens."},

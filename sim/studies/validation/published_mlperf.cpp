@@ -63,7 +63,8 @@ void mlperf(const CsvRow& row, MeasuredRun& run) {
     google(row, accelerator, chips, run);
   } else {
     nvidia(row, chips, run);
-    set_hopper_attention(run, accelerator, "cudnn-9.0");  // the nearest to those of 2023 and 2024
+    // Containers of round 3.1 have Transformer Engine 0.12, which takes FlashAttention first; later ones cuDNN's.
+    set_hopper_attention(run, accelerator, row.text("round").starts_with("v3") ? "flash-attention-2" : "cudnn-9.0");
   }
   for (const std::string_view column : {"step_time_s_median_logged", "step_time_s_median_from_blocks"}) {
     if (const auto seconds = row.number(column); seconds && !run.time) run.time = Measurement{*seconds};
@@ -78,6 +79,7 @@ std::vector<PublishedTable> mlperf_tables() {
            "GPT-3 175B in MLPerf Training 3.1 to 4.1, median step of the raw logs (mlcommons)",
            {"NVIDIA: Megatron Core as above, collectives beside products where TP_COMM_OVERLAP is set, layers launched "
             "as graphs where LAYER_CUDA_GRAPH is, updated weights gathered in 8 bits in round 4.0 (FP8_PARAMS); "
+            "attention by FlashAttention-2 in round 3.1, whose Transformer Engine prefers it to cuDNN's; "
             "communication runs as the node's library does it by default.",
             "Google: int8 products; `save_dot` and `minimal` policies keep every product but those that they name "
             "(`ffn1`, `mlpwi`: the MLP's first). Activations between products are split over the tensor axis, and the "

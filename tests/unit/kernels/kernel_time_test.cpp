@@ -157,6 +157,17 @@ TEST(KernelTimeTest, AttentionRunsAtTheClockOfItsStepsPower) {
   EXPECT_DOUBLE_EQ(cost::attention_clock(chip, 1), 1);
 }
 
+// With dropout a score costs its exponential and its random number: (1 + 2 softmax/h) / share = (1 + 128/128) / 0.5.
+TEST(KernelTimeTest, DroppedScoresCostTheirSoftmaxTwice) {
+  topologies::ChipKernels chip;
+  chip.attention.forward = 0.5;
+  chip.attention.softmax = 64;
+  workloads::KernelShape shape{32, 1024, 128, 1024};
+  EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 3);
+  shape.dropout = true;
+  EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 4);
+}
+
 // Unfused: both products whole, though the mask halves their FLOPs, then the scores' bytes, in four kernels:
 // 2 x 2 x 8 x 1024 x 1024 x 128 / 1e12 + 1e6 / 1e9 + 4 x 1e-4. Backward: twice the products in six kernels.
 TEST(KernelTimeTest, UnfusedAttentionComputesMaskedScores) {

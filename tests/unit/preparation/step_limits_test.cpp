@@ -125,6 +125,13 @@ TEST(Rates, AreTheChipsOrWhatItsKernelsReach) {
   EXPECT_DOUBLE_EQ(calibrated.kernels->products.value(), 918e12 * 0.59);
   EXPECT_DOUBLE_EQ(calibrated.kernels->in_16_bits.value(), 459e12 * 0.93);
   EXPECT_DOUBLE_EQ(calibrated.kernels->memory.value(), 2765e9 * 0.8);
+  const auto forward_on = [](const std::string& cluster, const std::string& attention) {
+    const auto rates = preparation::rates_of(small_scenario(
+        {{"cluster", cluster}, {"training", "{attention: " + attention + "}"}, {"model_of_time", "calibrated"}}));
+    return rates.kernels.value().chip.attention_forward;
+  };
+  EXPECT_LT(forward_on("h100:1", "flash-attention-2"), forward_on("h100:1", "fused")) << "cuDNN's are faster on Hopper";
+  EXPECT_EQ(forward_on("a100:1", "flash-attention-2"), forward_on("a100:1", "fused")) << "they are its usual kernels";
   EXPECT_EQ(refused([] {
               (void)preparation::rates_of(small_scenario({{"training", "{precision: fp16, master_weights: true}"}}));
             }),

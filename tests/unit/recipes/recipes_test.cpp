@@ -60,6 +60,21 @@ TEST(MegatronRecipe, Gpt3) {
 }
 
 // Variables with defaults, conditions, and lists that grow: the branch of the mock tokenizer is taken, the other not.
+// `flash` takes FlashAttention's kernels, `auto` the chip's fastest.
+TEST(MegatronRecipe, KernelsOfAttention) {
+  const auto of = [](const std::string& backend, const std::string& key) {
+    return value_of(imported("torchrun pretrain_gpt.py --num-layers 4 --hidden-size 1024 --num-attention-heads 8 "
+                             "--seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 1 "
+                             "--global-batch-size 64 --vocab-size 32000 --bf16 --attention-backend " +
+                                 backend + "\n",
+                             "h100:1"),
+                    key);
+  };
+  EXPECT_EQ(of("flash", "training.attention_kernel"), "flash-attention-2");
+  EXPECT_EQ(of("unfused", "training.attention"), "unfused");
+  EXPECT_EQ(of("auto", "training.attention_kernel"), "");
+}
+
 TEST(MegatronRecipe, ShellIsReadNotRun) {
   const auto recipe = of_file("megatron", "llama3_8b_fp8.sh");
   EXPECT_EQ(value_of(recipe, "model.vocabulary"), "128256");

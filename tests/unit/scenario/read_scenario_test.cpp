@@ -142,6 +142,8 @@ TEST(ReadScenario, TrainingSaysInWhatItIsKept) {
   EXPECT_FALSE(scenario.blocks.fused_attention);
   EXPECT_EQ(scenario.derive.loss_element, Bytes(12));
   EXPECT_EQ(scenario.derive.elementwise_traffic, 1.5);
+  EXPECT_EQ(small_scenario({{"training", "{attention_kernel: flash-attention-2}"}}).training.attention_kernel,
+            "flash-attention-2");
 }
 
 // Gradients travel as they are accumulated unless said otherwise.

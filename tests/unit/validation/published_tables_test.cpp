@@ -136,6 +136,29 @@ TEST(PublishedTables, RecipesBesideTheRows) {
       of("DeepSeekV3 (w/o MTP), DGX-GB200").derive.recompute.parts.contains(workloads::OpPart::latent_projection));
 }
 
+// Attention by FlashAttention-2 where a recipe turns cuDNN's kernels off (NVTE_FUSED_ATTN=0: GPT-3 in release 24.11 of
+// DGX Cloud, not in 25.02; 340B in 24.11, not LLaMA) and in MLPerf's round 3.1, whose Transformer Engine prefers it;
+// not in 4.0. Dropout where the recipe says 0.1, and in Megatron's defaults.
+TEST(PublishedTables, AttentionAndDropoutOfTheRecipes) {
+  const auto at = [](const std::string& table, int line) {
+    for (const auto& run : runs_of(table)) {
+      if (run.name == "line " + std::to_string(line)) return scenario_of(run, ".");
+    }
+    throw std::runtime_error("no line " + std::to_string(line));
+  };
+  const auto has = [](const scenario::Scenario& scenario, bool flash_attention_2, bool dropout) {
+    return (scenario.training.attention_kernel == "flash-attention-2") == flash_attention_2 && scenario.blocks.dropout == dropout;
+  };
+  EXPECT_TRUE(has(at("dgxc_benchmarking", 36), true, true)) << "GPT-3 in 24.11";
+  EXPECT_TRUE(has(at("dgxc_benchmarking", 114), false, true)) << "GPT-3 in 25.02";
+  EXPECT_TRUE(has(at("dgxc_benchmarking", 224), true, false)) << "340B in 24.11";
+  EXPECT_TRUE(has(at("dgxc_benchmarking", 201), false, false)) << "340B in 25.04";
+  EXPECT_TRUE(has(at("dgxc_benchmarking", 2), false, false)) << "LLaMA 3.1 70B";
+  EXPECT_TRUE(has(at("mlperf_llm", 8), true, false)) << "round 3.1";
+  EXPECT_TRUE(has(at("mlperf_llm", 16), false, false)) << "round 4.0";
+  EXPECT_TRUE(has(at("megatron_core_h100_scaling", 5), false, true));
+}
+
 // All-to-alls of experts: DeepSeek-V3's recipe on H100 has DeepEP and overlaps them, that of Qwen3 235B has NCCL's,
 // beside other compute in release 25.11 and not in 25.09.
 TEST(PublishedTables, AllToAllsOfTheRecipes) {
