@@ -68,8 +68,8 @@ class Recorded {
     for (const auto op : chains_.members(instance.chain)) {
       const auto span = timeline_.simulated(op, instance.index);
       const auto launched = program_.on_chip_of(instance.index, program_.ops[op]).launched;
-      sum += std::clamp(instance.launched_since_s + (launched - span.start).value(), 0.0,
-                        (span.end - span.start).value());
+      sum +=
+          std::clamp(instance.launched_since_s + (launched - span.start).value(), 0.0, (span.end - span.start).value());
     }
     return sum;
   }

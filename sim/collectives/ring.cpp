@@ -66,9 +66,9 @@ std::vector<topologies::LinkId> around(const topologies::Cluster& cluster, const
   return links;
 }
 
-/// Of the bandwidth between units that a library reaches with a broadcast or reduction: NCCL sends these in slices of
-/// one step of its buffers, other collectives in slices of two (src/include/collectives.h). Four nodes of H100 reach
-/// 286 of 324 to 331 GB/s (tests/validation/data/collectives_multinode.csv).
+/// A broadcast or a reduction reaches this share of the bandwidth between units that other collectives reach, since
+/// NCCL sends it in slices of one step of its buffers and others in slices of two (src/include/collectives.h). Four
+/// nodes of H100 reach 286 of 324 to 331 GB/s (tests/validation/data/collectives_multinode.csv).
 constexpr double piecemeal = 0.87;
 
 class Ring final : public CollectiveAlgorithm {

@@ -55,27 +55,32 @@ Seconds unfused_attention(const KernelRates& rates, const workloads::Kernel& ker
   return both * (kernel.shape.backward ? 2.0 : 1.0) + kernel.traffic / rates.memory;
 }
 
-/// A tile's sum with what lies in memory follows its last multiplication, and the next tile waits for it.
-Seconds accumulation(const KernelRates& rates, const workloads::Kernel& kernel) {
-  if (rates.chip.accumulation <= 0) return Seconds(0);
-  return kernel.added / (rates.memory * (rates.chip.accumulation / rates.chip.memory));
+Seconds time_of(const KernelRates& rates, const workloads::Kernel& kernel, Bytes traffic) {
+  return traffic / rates.memory + kernel.indexed / rates.memory * (1 / rates.chip.indexed - 1);
+}
+
+/// A tile's sum with what lies in memory follows its last multiplication, and the next tile waits for it. That is never
+/// faster than moving it beside the multiplications.
+Seconds product(const KernelRates& rates, const workloads::Kernel& kernel, FlopsPerSecond rate) {
+  const Seconds compute = kernel.flops / rate * product_overhead(rates.chip, kernel.shape);
+  const Seconds staged = rates.chip.staging / rates.memory;
+  const Seconds beside = overlapped(compute, time_of(rates, kernel, kernel.traffic), staged);
+  if (rates.chip.accumulation <= 0) return beside;
+  const BytesPerSecond sums = rates.memory * (rates.chip.accumulation / rates.chip.memory);
+  return std::max(
+      beside, overlapped(compute, time_of(rates, kernel, kernel.traffic - kernel.added), staged) + kernel.added / sums);
 }
 
 Seconds body(const KernelRates& rates, const workloads::Kernel& kernel) {
-  const Bytes beside = rates.chip.accumulation > 0 ? kernel.traffic - kernel.added : kernel.traffic;
-  const Seconds memory = beside / rates.memory + kernel.indexed / rates.memory * (1 / rates.chip.indexed - 1);
-  const Seconds staged = rates.chip.staging / rates.memory;
+  const Seconds memory = time_of(rates, kernel, kernel.traffic);
   switch (kernel.work) {
     case workloads::ComputeWork::memory: return memory;
-    case workloads::ComputeWork::product:
-      return overlapped(kernel.flops / rates.products * product_overhead(rates.chip, kernel.shape), memory, staged) +
-             accumulation(rates, kernel) + kernel.casts / rates.memory;
-    case workloads::ComputeWork::head_product:
-      return overlapped(kernel.flops / rates.in_16_bits * product_overhead(rates.chip, kernel.shape), memory, staged) +
-             accumulation(rates, kernel);
+    case workloads::ComputeWork::product: return product(rates, kernel, rates.products) + kernel.casts / rates.memory;
+    case workloads::ComputeWork::head_product: return product(rates, kernel, rates.in_16_bits);
     case workloads::ComputeWork::attention:
       if (!kernel.shape.fused) return unfused_attention(rates, kernel);
-      return overlapped(kernel.flops / rates.in_16_bits * attention_overhead(rates.chip, kernel.shape), memory, staged);
+      return overlapped(kernel.flops / rates.in_16_bits * attention_overhead(rates.chip, kernel.shape), memory,
+                        rates.chip.staging / rates.memory);
   }
   return memory;
 }

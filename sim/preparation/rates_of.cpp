@@ -46,7 +46,7 @@ topologies::Chip with_attention(const scenario::Scenario& scenario, topologies::
   return chip;
 }
 
-/// Of the time that a step's products and attention take, at equal clocks.
+/// The share of attention in the time that a step's products and attention take together, at equal clocks.
 double share_of_attention(const scenario::Scenario& scenario, const cost::KernelRates& rates) {
   const auto& model = scenario.model;
   if (scenario.replay || !model.attention || !scenario.blocks.fused_attention) return 0;
@@ -55,6 +55,11 @@ double share_of_attention(const scenario::Scenario& scenario, const cost::Kernel
   const double others = forward_flops_per_token(model, 0, causal);
   const double attention = forward_flops_per_token(model, length, causal) - others;
   workloads::KernelShape shape{1, length, model.head_size, length, causal};
+  shape.dropout = scenario.blocks.dropout;
+  if (model.latent && !model.indexer) {  // with an indexer, heads attend to the latents themselves
+    shape.n = (model.head_size + model.latent->value_head_size) / 2;
+    shape.unlike_heads = model.head_size != model.latent->value_head_size;
+  }
   const double forward = cost::attention_overhead(rates.chip, shape);
   shape.backward = true;
   const double time =

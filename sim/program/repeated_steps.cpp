@@ -73,14 +73,16 @@ StepBorders borders_of(const Program& step) { return FindBorders(step).run(); }
 void append_step(Program& all, const Program& step, const StepBorders& borders, ProgramOpId before, Seconds launch,
                  const StepOffsets& offsets) {
   const auto first = all.ops.next_id();
-  std::set<workloads::StageId> waited;  // their hosts launch the rest from when they waited, in whatever step
+  std::set<workloads::StageId> waiting;  // their hosts launch from when they waited last, be it in the step before
+  for (const auto& op : step.ops) {
+    if (op.kind == ProgramOp::Kind::compute && op.host_waits) waiting.insert(op.stage);
+  }
   for (const auto id : step.ops.ids()) {
     auto op = step.ops[id];
     for (auto& predecessor : op.predecessors) predecessor += first;
     if (before >= 0 && borders.first[id]) op.predecessors.push_back(before);
     if (op.kind == ProgramOp::Kind::compute) {
-      if (op.host_waits) waited.insert(op.stage);
-      const Seconds since = waited.contains(op.stage) ? Seconds(0) : launch;
+      const Seconds since = waiting.contains(op.stage) ? Seconds(0) : launch;
       op.stage += offsets.stage;
       if (op.launched > Seconds(0)) op.launched += since;
       if (!op.on_chips.empty()) op.on_chips = on_later_chips(op, offsets.chip, since);

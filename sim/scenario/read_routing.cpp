@@ -63,7 +63,7 @@ void read_given_loads(const YamlView& view, const std::filesystem::path& folder,
   if (scenario.model.experts) scenario.routing.loads = read_loads(file, scenario.model.experts->count, problems);
 }
 
-/// What Megatron Core does beside the products of a mixture, by the year of its releases, where the scenario says
+/// Sets what Megatron Core does beside the products of a mixture, by the year of its releases, where the scenario says
 /// nothing else. Until 2025 the router and the permutation of tokens are eager steps; rows in 8 bits are filled up by
 /// copies, as long as recipes leave moe_router_padding_for_quantization off.
 void read_software(const YamlView& view, Scenario& scenario) {
@@ -71,7 +71,7 @@ void read_software(const YamlView& view, Scenario& scenario) {
   constexpr double eager_traffic = 2.2;  // docs/models/experts.md
   auto& derive = scenario.derive;
   const bool eager = view.choice({"megatron 2025", "megatron 2026"}) == 0;
-  if (eager && derive.elementwise_traffic == 1) derive.elementwise_traffic = eager_traffic;
+  if (eager && !scenario.places.contains("training.elementwise_traffic")) derive.elementwise_traffic = eager_traffic;
   const auto precision = scenario.training.precision;
   if (!is_narrow(precision) || scenario.routing.capacity_factor) return;
   const bool scaled = precision == topologies::Precision::mxfp8 || precision == topologies::Precision::nvfp4;

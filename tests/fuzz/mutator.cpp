@@ -104,28 +104,29 @@ void Mutator::replace_word(std::string& text, std::size_t at) {
 }
 
 std::string Mutator::extra_line() {
-  static constexpr std::array lines = {"communication: {prefetch: 0, gradient_buckets: 25 MB, weight_buckets: matrix}",
-                                       "communication: {collective_matmul: true, regather_weights: false, host_waits_for_transfers: true}",
-                                       "training: {optimizer: sgd, master_weights: true}",
-                                       "training: {zero_shards: dimension, optimizer_barrier: true}",
-                                       "plan: {activations: ['In[B, D_fsdp]']}",
-                                       "plan: {weights: ['Win[D, F_fsdp]']}",
-                                       "plan: {weights: ['Wq[D_fsdp, N_tensor, H]']}",
-                                       "plan: {gradients: ['Win[D, F] {U_fsdp}']}",
-                                       "perturbations: [{chip: [1, 0, 0], slowdown: 2}, {jitter: 0.02, seed: 7}]",
-                                       "perturbations: [{link: [[0, 0, 0], [1, 0, 0]], bandwidth: 0}]",
-                                       "perturbations: [{random_links: 3, seed: 1, bandwidth: 0.5}]",
-                                       "perturbations: [{random_chips: 3, seed: 1, slowdown: 1.5}]",
-                                       "model_of_time: roofline",
-                                       "mesh: {data: [x], fsdp: rest}",
-                                       "parallel: {data: 2, fsdp: 8, tensor: 4, zero: 1}",
-                                       "parallel: {pipeline: 2, zero: 2}",
-                                       "parallel: {pipeline: 4}",
-                                       "pipeline: {schedule: interleaved, chunks: 2, group: 4}",
-                                       "pipeline: {schedule: dualpipe, sends: in_order}",
-                                       "pipeline: {schedule: zb-auto, memory_limit: 3}",
-                                       "pipeline: {schedule: zb-v, layers: [1, 1, 1, 1]}",
-                                       "pipeline: {schedule: pipeline_early_receive.csv, placement: v}"};
+  static constexpr std::array lines = {
+      "communication: {prefetch: 0, gradient_buckets: 25 MB, weight_buckets: matrix}",
+      "communication: {collective_matmul: true, regather_weights: false, host_waits_for_transfers: true}",
+      "training: {optimizer: sgd, master_weights: true}",
+      "training: {zero_shards: dimension, optimizer_barrier: true}",
+      "plan: {activations: ['In[B, D_fsdp]']}",
+      "plan: {weights: ['Win[D, F_fsdp]']}",
+      "plan: {weights: ['Wq[D_fsdp, N_tensor, H]']}",
+      "plan: {gradients: ['Win[D, F] {U_fsdp}']}",
+      "perturbations: [{chip: [1, 0, 0], slowdown: 2}, {jitter: 0.02, seed: 7}]",
+      "perturbations: [{link: [[0, 0, 0], [1, 0, 0]], bandwidth: 0}]",
+      "perturbations: [{random_links: 3, seed: 1, bandwidth: 0.5}]",
+      "perturbations: [{random_chips: 3, seed: 1, slowdown: 1.5}]",
+      "model_of_time: roofline",
+      "mesh: {data: [x], fsdp: rest}",
+      "parallel: {data: 2, fsdp: 8, tensor: 4, zero: 1}",
+      "parallel: {pipeline: 2, zero: 2}",
+      "parallel: {pipeline: 4}",
+      "pipeline: {schedule: interleaved, chunks: 2, group: 4}",
+      "pipeline: {schedule: dualpipe, sends: in_order}",
+      "pipeline: {schedule: zb-auto, memory_limit: 3}",
+      "pipeline: {schedule: zb-v, layers: [1, 1, 1, 1]}",
+      "pipeline: {schedule: pipeline_early_receive.csv, placement: v}"};
   return std::string(lines[below(lines.size())]) + "\n";
 }
 

@@ -108,8 +108,9 @@ TEST(Oversubscription, SlowsAnAllToAllByWhatCrossesLeaves) {
 // Rings of 32 nodes of 8, one on each rail, below leaves of six nodes with a quarter of their NICs' bandwidth up. Nodes
 // in the order of the leaves: 8 hops leave a leaf and use 8 of its 12 NICs' worth, as if there were no
 // oversubscription. In random order some leaf has all its six nodes followed by others: 48 hops over 12 NICs' worth
-// take four times as long, three times t = V 255/256 / (8 x 47.5e9) more for each of 18 collectives of V = 2 x 8192 x
-// 32768 x 2 B (6 layers, three each). A library that sorts nodes by leaf finds the first order again.
+// take four times as long, three times t = V 255/256 / (8 x 45.5e9 x 120/128) more for each of 18 collectives of V = 2
+// x 8192 x 32768 x 2 B (6 layers, three each): the protocol LL128 carries 120 of 128 bytes. A library that sorts nodes
+// by leaf finds the first order again.
 TEST(Oversubscription, CostsRanksThatAreScattered) {
   const auto time = [](int ratio, const std::string& order, const std::string& rings = "rank_order") {
     const auto scenario = test::validation(
@@ -125,7 +126,7 @@ TEST(Oversubscription, CostsRanksThatAreScattered) {
   const double packed = time(4, "packed");
   EXPECT_NEAR(time(1, "packed") / packed, 1, 0.005);
   EXPECT_NEAR(time(1, "{scattered: 1}") / packed, 1, 0.005);
-  const double transfers = 18 * (2.0 * 8192 * 32768 * 2) * 255 / 256 / (8 * 47.5e9);
+  const double transfers = 18 * (2.0 * 8192 * 32768 * 2) * 255 / 256 / (8 * 45.5e9 * 120 / 128);
   EXPECT_NEAR((time(4, "{scattered: 1}") - packed) / transfers, 3, 0.02);
   EXPECT_NEAR(time(4, "{scattered: 1}", "topology_aware") / packed, 1, 1e-9);
 }

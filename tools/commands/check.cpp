@@ -67,7 +67,7 @@ Json simulated(const scenario::Scenario& scenario, engine::EngineKind engine) {
 
 std::string bytes_text(const Json& found, const char* key) { return format(Bytes(found[key].get<std::int64_t>())); }
 
-/// What does not go well is loud.
+/// A verdict with capitals in it where the step does not fit or may not.
 std::string verdict_words(const std::string& verdict) {
   return verdict == "does not fit" ? "does NOT fit" : verdict == "may not fit" ? "MAY not fit" : verdict;
 }

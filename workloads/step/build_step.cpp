@@ -40,7 +40,8 @@ class StepBuilder {
       run_cell(stage, pipeline_.order.ranks[stage][index]);
     }
     writer_.graph.first_update = writer_.graph.size();
-    writer_.graph.host_waits_for_transfers = writer_.options.host_waits_for_transfers && pipeline_.order.shape.ranks > 1;
+    writer_.graph.host_waits_for_transfers =
+        writer_.options.host_waits_for_transfers && pipeline_.order.shape.ranks > 1;
     gradients_.update();
     return std::move(writer_.graph);
   }

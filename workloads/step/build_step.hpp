@@ -47,8 +47,8 @@ struct StepOptions {
   /// order (delayed_weights.hpp).
   bool delay_weight_gradients = false;
   bool scatter_sends = false;  ///< ranks that hold the same send a part each to the next stage, and gather it there
-  bool host_waits_for_transfers = false;  ///< a rank's host waits for each transfer between stages, and for all that was
-                                          ///< launched before it, before it launches the kernels of the next cell
+  bool host_waits_for_transfers = false;  ///< a rank's host waits for each transfer between stages, and for all that
+                                          ///< was launched before it, before it launches the kernels of the next cell
 };
 
 /// `kinds[order[i]]` is the i-th block of the model, under its plan; the pipeline says which stage runs which blocks

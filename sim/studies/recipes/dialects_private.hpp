@@ -10,6 +10,7 @@
 
 #include "sim/studies/recipes/recipe_options.hpp"
 #include "sim/studies/recipes/scenario_draft.hpp"
+#include "topologies/cluster/cluster_spec.hpp"
 
 namespace lockstep::recipes {
 
@@ -19,10 +20,11 @@ struct Recipe {
   ScenarioDraft& draft;
   Problems& problems;
   std::string file;
-  std::int64_t chips = 0;          ///< of the machine
-  std::int64_t chips_a_slice = 0;  ///< of one torus, node or rack: what JAX calls a slice
-  bool has_pods = false;           ///< slices are pods of a torus
-  bool has_model = false;          ///< another one takes the place of the recipe's
+  topologies::ClusterSpec cluster{};  ///< the machine
+  std::int64_t chips = 0;             ///< of the machine
+  std::int64_t chips_a_slice = 0;     ///< of one torus, node or rack: what JAX calls a slice
+  bool has_pods = false;              ///< slices are pods of a torus
+  bool has_model = false;             ///< another one takes the place of the recipe's
   std::optional<std::int64_t> sequence_length{};
   std::int64_t layers = 0;  ///< of a model that is not the recipe's own; 0: not known
 

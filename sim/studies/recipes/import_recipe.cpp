@@ -41,7 +41,7 @@ void read_machine(const RecipeRequest& request, Recipe& recipe) {
                          "a machine such as dgx-h100:8 for 8 nodes (64 chips), or tpu-v5p:4x4x8"});
     return;
   }
-  topologies::ClusterSpec cluster;
+  auto& cluster = recipe.cluster;
   Problems problems;
   if (request.cluster.starts_with("{")) {
     cluster = scenario::read_cluster(YamlView::from_text(request.cluster, "--cluster", problems), ".", problems);

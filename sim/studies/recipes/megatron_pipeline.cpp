@@ -118,8 +118,8 @@ void megatron_pipeline(Recipe& recipe, std::int64_t pipeline) {
     d.set("pipeline.schedule", "overlap-1f1b", *overlap);
   // Only interleaved schedules run transfers beside computation; batch_p2p_sync, which others have, is always on.
   const auto* apart = o.find({"no-overlap-p2p-communication", "overlap-p2p-comm"});
-  const bool turned_off = o.flag("no-overlap-p2p-communication") ||
-                          (o.find("overlap-p2p-comm") != nullptr && !o.flag("overlap-p2p-comm"));
+  const bool turned_off =
+      o.flag("no-overlap-p2p-communication") || (o.find("overlap-p2p-comm") != nullptr && !o.flag("overlap-p2p-comm"));
   if (!is_interleaved || turned_off)
     d.set("communication.host_waits_for_transfers", "true",
           turned_off ? *apart : *o.find({"pipeline-model-parallel-size"}));

@@ -3,6 +3,7 @@
 
 #include "sim/core/yaml_text.hpp"
 #include "sim/studies/recipes/dialects_private.hpp"
+#include "topologies/chips/chip_kernels.hpp"
 
 namespace lockstep::recipes {
 namespace {
@@ -188,13 +189,24 @@ void set_dispatcher(Recipe& recipe) {
   if (sms) d.set("communication.dispatcher_sms", *sms, *o.find(hybrid ? "moe-hybridep-num-sms" : "moe-deepep-num-sms"));
 }
 
+/// `flash` is FlashAttention, which `training.attention_kernel` can name where the files of all the machine's chips do.
+void set_flash_attention(Recipe& recipe, const RecipeOption& option) {
+  constexpr std::string_view library = "flash-attention-2";
+  const auto chips = recipe.cluster.chips();
+  const bool known = std::all_of(chips.begin(), chips.end(), [&](const auto& chip) {
+    return chip.kernels && topologies::attention_called(*chip.kernels, library) != nullptr;
+  });
+  if (!known) return recipe.draft.leave_out(option, "the chip's file names no libraries of attention");
+  recipe.draft.set("training.attention_kernel", std::string(library), option);
+}
+
 void set_details(Recipe& recipe) {
   auto& o = recipe.options;
   auto& d = recipe.draft;
   const auto attention = o.word("attention-backend").value_or("auto");
   if (attention == "unfused" || attention == "local")
     d.set("training.attention", "unfused", *o.find("attention-backend"));
-  if (attention == "flash") d.set("training.attention_kernel", "flash-attention-2", *o.find("attention-backend"));
+  if (attention == "flash") set_flash_attention(recipe, *o.find("attention-backend"));
   (void)o.find("use-flash-attn");
   const auto hidden = o.decimal("hidden-dropout"), scores = o.decimal("attention-dropout");
   if (hidden.value_or(0.1) > 0 || scores.value_or(0.1) > 0)

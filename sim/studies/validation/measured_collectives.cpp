@@ -17,7 +17,8 @@
 namespace lockstep::validation {
 namespace {
 
-/// What the columns chip and inter_net contain, node of the catalog, scale-up network. The first that fits.
+/// A node of the catalog with its scale-up network. It stands for rows whose columns chip and inter_net contain these
+/// two words, unless an entry before it does.
 struct NamedMachine {
   std::string_view chip, inter_net, node, scale_up;
 };

@@ -3,17 +3,15 @@
 /// what the row says of its machine; nothing is set for a single row:
 ///
 ///   node     the node of the catalog that the column chip names; else the first entry of a table whose words the
-///   columns
-///            chip and inter_net contain ("p5en" before "p5", "A3 Mega"; else by the GPU)
-///   fabric   the node's usual one, where the row spans more than one node; RoCE in place of InfiniBand if inter_net
-///            says so
+///            columns chip and inter_net contain ("p5en" before "p5", "A3 Mega"; else by the GPU)
+///   fabric   the node's usual one, where the row spans more than one node; RoCE in place of InfiniBand if
+///            inter_net says so
 ///   chips    n_ranks / nodes in each node; fewer than the node has: a smaller node of the same links
 ///   racks    of 72 GPUs are nodes, of which a job takes 64 GPUs each
 ///   in-network reduction   as the node, unless the row says that it was off ("NVLS off", "no SHARP")
 ///   algorithms   as the node's library; over GPUDirect-TCPXO without LL128 unless the row says "LL128 profile"
-///   bytes    nccl-tests sizes: the whole array V of all-reduce, all-gather and reduce-scatter; of an all-to-all what
-///   one
-///            rank sends, V/N (with that convention busbw = algbw (N-1)/N there, as printed)
+///   bytes    nccl-tests sizes: the whole array V of all-reduce, all-gather and reduce-scatter; of an all-to-all
+///            what one rank sends, V/N (with that convention busbw = algbw (N-1)/N there, as printed)
 ///   time     time_us; without it size / algbw, or from busbw by the factor 2 (N-1)/N or (N-1)/N
 ///
 /// Rows without any of these, psum rows (one log line each, definition of their bandwidth unknown) and TPU7x's (what

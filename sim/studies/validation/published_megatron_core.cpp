@@ -20,9 +20,9 @@ void maxtext_step(const CsvRow& row, std::int64_t chips, MeasuredRun& run) {
   set_needed_recompute(run);
 }
 
-/// What a recipe of DGX Cloud says beside its row: NVTE_FUSED_ATTN=0 and hidden_dropout, attention_dropout: 0.1 in
-/// nemo_megatron, nemotron and grok1 of NVIDIA/dgxc-benchmarking at v24.11.1, v25.02 and v25.04. LLaMA and Nemotron 15B
-/// run without either.
+/// Recipes of DGX Cloud that set more than their rows print: NVTE_FUSED_ATTN=0, or hidden_dropout and attention_dropout
+/// of 0.1, in nemo_megatron, nemotron and grok1 of NVIDIA/dgxc-benchmarking at v24.11.1, v25.02 and v25.04. LLaMA and
+/// Nemotron 15B run without either.
 struct DgxcRecipe {
   std::string_view file, release;  ///< what the row's texts begin with
   bool flash_attention_2, dropout;
@@ -234,8 +234,9 @@ void megatron_llama3(const CsvRow& row, MeasuredRun& run) {
   degrees.chunks = leading_integer(row.text("vp"), 1);
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
-  set_megatron_core(run, precision_called(run, row.text("precision")));
-  run.set("training.low_precision_gather", "true");  // --fp8-param-gather
+  const auto precision = precision_called(run, row.text("precision"));
+  set_megatron_core(run, precision);
+  if (precision == "fp8") run.set("training.low_precision_gather", "true");  // --fp8-param-gather
   if (const auto rate = row.number("tokens_per_s_per_gpu"))
     run.time = Measurement{*rate, Measurement::Unit::tokens_per_second_per_chip};
   set_family(run, row.text("model"), "H100", "fp8");

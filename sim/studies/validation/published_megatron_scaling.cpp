@@ -27,7 +27,7 @@ void megatron_core_scaling(const CsvRow& row, MeasuredRun& run) {
   set_megatron_core(run, precision);
   run.set("training.gradient_precision", "fp32");
   set_hopper_attention(run, row.text("chip"), "cudnn-9.0");
-  run.set("training.dropout", "true");  // Megatron's default of --hidden-dropout and --attention-dropout
+  run.set("training.dropout", "true");           // Megatron's default of --hidden-dropout and --attention-dropout
   run.set("training.cross_entropy", "unfused");  // the flags that the source prints lack --cross-entropy-loss-fusion
   set_rate(run, row, "tflops_per_gpu");
 }

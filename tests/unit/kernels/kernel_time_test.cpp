@@ -105,17 +105,19 @@ TEST(KernelTimeTest, ComputeAndMemoryOverlapButForTheirEnds) {
 }
 
 // time = max(flops / C, operands / M) + sums / (accumulation x data sheet's bandwidth). 1e6 B of operands take 1 ms of
-// 1e9 B/s beside 1 ms of multiplications; 2e6 B of sums follow at 2e9 B/s, or at half of that: 1 + 1 and 1 + 2 ms.
-// Without the parameter all 3e6 B move beside the multiplications: 3 ms.
+// 1e9 B/s beside 2 ms of multiplications; 2e6 B of sums follow at 2e9 B/s, or at half of that: 2 + 1 and 2 + 2 ms.
+// Without the parameter all 3e6 B move beside the multiplications, 3 ms, and sums at 4e9 B/s are no faster than that.
 TEST(KernelTimeTest, ProductsAddTheirResultsAfterMultiplying) {
   auto rates = plain();
   rates.chip.memory = 0.5;
-  workloads::Kernel kernel{workloads::ComputeWork::product, Flops(2e9), Bytes(3'000'000), {}};
+  workloads::Kernel kernel{workloads::ComputeWork::product, Flops(4e9), Bytes(3'000'000), {}};
   kernel.added = Bytes(2'000'000);
   EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 3e-3);
   rates.chip.accumulation = 1;
-  EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 2e-3);
+  EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 3e-3);
   rates.chip.accumulation = 0.5;
+  EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 4e-3);
+  rates.chip.accumulation = 2;
   EXPECT_DOUBLE_EQ(kernel_time(rates, kernel).value(), 3e-3);
 }
 

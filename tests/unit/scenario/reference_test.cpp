@@ -275,7 +275,9 @@ TEST_F(Reference, NamesTheLimitsOfAStep) {
   std::ifstream in(source_root / "docs/scenario_reference.md");
   std::stringstream text;
   text << in.rdbuf();
-  auto page = std::regex_replace(text.str(), std::regex("\\s+"), " ");
+  auto page = text.str();
+  page = page.substr(page.find("A step is refused if"), 2000);  // std::regex takes stack for every character
+  page = std::regex_replace(page, std::regex("\\s+"), " ");
   std::smatch found;
   ASSERT_TRUE(std::regex_search(
       page, found,

@@ -42,7 +42,8 @@ TEST(FasterParts, SaveWhatFasterCablesInTheFileDo) {
 }
 
 /// A cable to a NIC twice as fast is the machine whose file says so of the cable and of the NIC; a faster cable alone
-/// changes nothing, since the NIC is as slow as before.
+/// changes nothing, since the NIC is as slow as before. The gain of a part keeps the protocols that were chosen, and
+/// the faster machine may choose others that are better by a little: without LL128, 8 more of 128 bytes are data.
 TEST(FasterParts, MakeNicsFasterWithTheirCables) {
   spdlog::logger log("quiet");
   SimulateOptions options;
@@ -61,7 +62,9 @@ TEST(FasterParts, MakeNicsFasterWithTheirCables) {
   EXPECT_NEAR(simulate(faster, options, log).metrics.step_time / whole.metrics.step_time, 1, 1e-9);
   std::get<topologies::NodeSpec>(faster.cluster.unit).nic =
       std::get<topologies::NodeSpec>(as_it_is.cluster.unit).nic * 2.0;
-  EXPECT_NEAR(1 - simulate(faster, options, log).metrics.step_time / whole.metrics.step_time, nic->gain, 1e-6);
+  const double gain = 1 - simulate(faster, options, log).metrics.step_time / whole.metrics.step_time;
+  EXPECT_GE(gain, nic->gain - 1e-6);
+  EXPECT_LE(gain, nic->gain + 8.0 / 128 * (1 - nic->gain));
 }
 
 }  // namespace

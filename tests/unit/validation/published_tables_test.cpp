@@ -147,7 +147,8 @@ TEST(PublishedTables, AttentionAndDropoutOfTheRecipes) {
     throw std::runtime_error("no line " + std::to_string(line));
   };
   const auto has = [](const scenario::Scenario& scenario, bool flash_attention_2, bool dropout) {
-    return (scenario.training.attention_kernel == "flash-attention-2") == flash_attention_2 && scenario.blocks.dropout == dropout;
+    return (scenario.training.attention_kernel == "flash-attention-2") == flash_attention_2 &&
+           scenario.blocks.dropout == dropout;
   };
   EXPECT_TRUE(has(at("dgxc_benchmarking", 36), true, true)) << "GPT-3 in 24.11";
   EXPECT_TRUE(has(at("dgxc_benchmarking", 114), false, true)) << "GPT-3 in 25.02";

@@ -61,6 +61,18 @@ std::string text_of(const workloads::Offload& offload) {
   return text.empty() ? "none" : text;
 }
 
+std::string loss_text(const workloads::DerivePolicy& derive) {
+  return "workspace of " + std::to_string(derive.loss_element.value()) + " bytes a logit, " +
+         std::to_string(derive.loss_tiles) + (derive.loss_tiles == 1 ? " tile" : " tiles") + ", logits computed " +
+         (derive.loss_again ? "again" : "once");
+}
+
+std::string padding_text(const workloads::DerivePolicy& derive) {
+  if (derive.rows_multiple == 1) return "no";
+  return "to a multiple of " + std::to_string(derive.rows_multiple) +
+         (derive.filled_by_copies ? ", by copies" : ", as routed");
+}
+
 std::string text_of(const topologies::FabricSpec& fabric) {
   std::string text =
       fabric.name + ", " + std::string(name(fabric.kind)) +
@@ -105,6 +117,15 @@ void add_details(const scenario::Scenario& scenario, ScenarioInputs& inputs) {
   inputs.emplace_back("buckets of gradients", text_of(step.gradient_buckets));
   inputs.emplace_back("optimizer barrier", yes(step.optimizer_barrier));
   inputs.emplace_back("host waits for transfers", yes(step.host_waits_for_transfers));
+  const auto& kernel = scenario.training.attention_kernel;
+  inputs.emplace_back("attention kernel", kernel.empty() ? "usual" : kernel);
+  inputs.emplace_back("fused attention", yes(scenario.blocks.fused_attention));
+  inputs.emplace_back("dropout", yes(scenario.blocks.dropout));
+  inputs.emplace_back("loss", loss_text(scenario.derive));
+  inputs.emplace_back("weights stored in fp32", yes(scenario.derive.stored_element == Bytes(4)));
+  inputs.emplace_back("grouped products of experts", yes(scenario.derive.grouped_products));
+  inputs.emplace_back("rows of experts padded", padding_text(scenario.derive));
+  inputs.emplace_back("elementwise traffic", fixed(scenario.derive.elementwise_traffic, 2));
   inputs.emplace_back("weights gathered again", yes(scenario.derive.regather_weights));
   inputs.emplace_back("gathered activations kept", yes(scenario.derive.share_activation_gathers));
   inputs.emplace_back("collective matmul", yes(scenario.derive.collective_matmul));

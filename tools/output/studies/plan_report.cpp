@@ -34,6 +34,11 @@ Json parallel_json(const planning::PlanChoice& choice) {
   return json;
 }
 
+/// What a program can have, where a search may ask for less.
+Bytes program_memory(const planning::PlanSpace& space) {
+  return std::max(space.memory(), space.cluster().chip().capacity());
+}
+
 std::optional<validation::ErrorBand> band_of(const planning::PlanSpace& space, const planning::RankedPlan& plan) {
   const auto& figures = plan.figures;
   const double exposed = std::accumulate(figures.exposed_s.begin(), figures.exposed_s.end(), 0.0);
@@ -56,7 +61,7 @@ Json best_json(const planning::PlanSpace& space, const planning::RankedPlan& pla
   json["memory"] = {{"peak_bytes", figures.peak_bytes},
                     {"capacity_bytes", space.memory().value()},
                     {"fits", true},
-                    {"verdict", name(fit_of(Bytes(figures.peak_bytes), space.memory()))},
+                    {"verdict", name(fit_of(Bytes(figures.peak_bytes), program_memory(space)))},
                     {"weights_bytes", figures.weights_bytes},
                     {"gradients_bytes", figures.gradients_bytes},
                     {"optimizer_bytes", figures.optimizer_bytes},
@@ -177,16 +182,16 @@ std::string why_it_loses(const planning::PlanFigures& plan, const planning::Plan
 
 namespace {
 
-/// How far to trust the best plan's step, and which of the plans shown cannot be told apart.
 /// Plans that are shown are predicted to fit; those nearest to the limit may not.
 std::string memory_trust_text(const planning::PlanSpace& space, const planning::SearchResult& result) {
   const Bytes peak(result.best.front().figures.peak_bytes);
-  if (fit_of(peak, space.memory()) != validation::Fit::may_not_fit) return "";
-  const auto sure = static_cast<double>(space.memory().value()) / validation::memory_band()->high;
+  if (fit_of(peak, program_memory(space)) != validation::Fit::may_not_fit) return "";
+  const auto sure = static_cast<double>(program_memory(space).value()) / validation::memory_band()->high;
   return "the best may not fit: " + peak_band_text(peak) + "; search.memory: " + format(Bytes(std::llround(sure))) +
          " leaves such plans out\n";
 }
 
+/// How far to trust the best plan's step, and which of the plans shown cannot be told apart.
 std::string trust_text(const planning::PlanSpace& space, const planning::SearchResult& result) {
   const auto& best = result.best.front();
   const auto band = band_of(space, best);

@@ -131,9 +131,9 @@ std::string splits_text(const rl::LoopSpec& spec, const std::vector<rl::Split>& 
   const auto& any = splits.front();
   return spec.name + ": " + std::string(mode(spec)) + ", " + std::to_string(any.training_nodes + any.generation_nodes) +
          " nodes shared out over two pools\n\n" + table.to_string() +
-         (all_fit
-              ? ""
-              : "DOES NOT FIT: training needs more memory than its chips have; MAY: by less than predictions err\n") +
+         (all_fit ? ""
+                  : "DOES NOT FIT: training needs more memory than its chips have; MAY NOT FIT: the predicted peak "
+                    "exceeds the capacity by less than measured peaks were off\n") +
          (best == nullptr ? "\ntraining fits in none of these splits\n"
                           : "\nshortest iteration: " + std::to_string(best->training_nodes) + " nodes of training, " +
                                 std::to_string(best->generation_nodes) + " of generation\n");
