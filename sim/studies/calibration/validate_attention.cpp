@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/studies/calibration/calibrate_chip.hpp"
+#include "sim/studies/calibration/kernel_rows_private.hpp"
 
 namespace lockstep::calibration {
 namespace {
@@ -75,33 +76,17 @@ bool has_attention_columns(const CsvTable& table) {
 
 std::vector<validation::ValidatedRun> validate_attention(const CsvTable& table, const std::string& name,
                                                          const std::string& model_of_time) {
-  std::vector<validation::ValidatedRun> validated;
-  for (const auto& row : table.rows()) {
-    validation::ValidatedRun entry;
-    entry.run.table = name;
-    entry.run.row = static_cast<int>(validated.size()) + 1;
-    entry.run.name = "line " + std::to_string(row.line());
-    entry.run.where = row.where();
-    entry.run.source = row.text("source");
-    entry.run.family = row.text("chip") + ", " + row.text("kernel");
-    Problems problems;
-    auto chip = topologies::load_chip(scenario::data_root() / "topologies/catalog", row.text("chip"), problems);
-    const auto precision = topologies::precision_named(row.text("precision"));
-    if (!problems.empty() || !precision) {
-      entry.run.skipped_because = "the catalog has no " + entry.run.family;
-    } else {
-      entry.run.skipped_because = why_not(chip, *precision, row.text("kernel"), model_of_time);
-    }
-    if (entry.run.skipped_because.empty()) {
-      const auto measured = read(row, *precision);
-      entry.measured_s = measured.time.value();
-      if (measured.pass != backward) entry.predicted_s += predicted(chip, measured.kernel, model_of_time).value();
-      if (measured.pass != forward)
-        entry.predicted_s += predicted(chip, backward_of(measured.kernel), model_of_time).value();
-    }
-    validated.push_back(std::move(entry));
-  }
-  return validated;
+  return validate_kernel_rows(
+      table, name, "kernel",
+      [&](const CsvRow& row, topologies::Chip chip, topologies::Precision precision, validation::ValidatedRun& entry) {
+        entry.run.skipped_because = why_not(chip, precision, row.text("kernel"), model_of_time);
+        if (!entry.run.skipped_because.empty()) return;
+        const auto measured = read(row, precision);
+        entry.measured_s = measured.time.value();
+        if (measured.pass != backward) entry.predicted_s += predicted(chip, measured.kernel, model_of_time).value();
+        if (measured.pass != forward)
+          entry.predicted_s += predicted(chip, backward_of(measured.kernel), model_of_time).value();
+      });
 }
 
 }  // namespace lockstep::calibration

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sim/studies/calibration/calibrate_chip.hpp"
+#include "sim/studies/calibration/kernel_rows_private.hpp"
 
 namespace lockstep::calibration {
 namespace {
@@ -50,33 +51,16 @@ bool has_product_columns(const CsvTable& table) {
 
 std::vector<validation::ValidatedRun> validate_products(const CsvTable& table, const std::string& name,
                                                         const std::string& model_of_time) {
-  std::vector<validation::ValidatedRun> validated;
-  for (const auto& row : table.rows()) {
-    validation::ValidatedRun entry;
-    entry.run.table = name;
-    entry.run.row = static_cast<int>(validated.size()) + 1;
-    entry.run.name = "line " + std::to_string(row.line());
-    entry.run.where = row.where();
-    entry.run.source = row.text("source");
-    entry.run.family = row.text("chip") + ", " + row.text("precision");
-    Problems problems;
-    const auto chip =
-        part_of(topologies::load_chip(scenario::data_root() / "topologies/catalog", row.text("chip"), problems),
-                static_cast<double>(row.integer("parts", 1)));
-    const auto precision = topologies::precision_named(row.text("precision"));
-    if (!problems.empty() || !precision) {
-      entry.run.skipped_because = "the catalog has no " + entry.run.family;
-    } else {
-      entry.run.skipped_because = why_not(chip, *precision, model_of_time);
-    }
-    if (entry.run.skipped_because.empty()) {
-      const auto measured = product_of(row, *precision);
-      entry.measured_s = measured.time.value();
-      entry.predicted_s = predicted(chip, measured, model_of_time).value();
-    }
-    validated.push_back(std::move(entry));
-  }
-  return validated;
+  return validate_kernel_rows(
+      table, name, "precision",
+      [&](const CsvRow& row, topologies::Chip whole, topologies::Precision precision, validation::ValidatedRun& entry) {
+        const auto chip = part_of(std::move(whole), static_cast<double>(row.integer("parts", 1)));
+        entry.run.skipped_because = why_not(chip, precision, model_of_time);
+        if (!entry.run.skipped_because.empty()) return;
+        const auto measured = product_of(row, precision);
+        entry.measured_s = measured.time.value();
+        entry.predicted_s = predicted(chip, measured, model_of_time).value();
+      });
 }
 
 }  // namespace lockstep::calibration

@@ -389,18 +389,5 @@ TEST(ExpertBlock, ExpertsMustDivide) {
   }
 }
 
-// Latents belong to whole tokens: tensor ranks share out the sequence of both, and gather the small latents instead of
-// D.
-TEST(LatentBlock, TensorParallelRanksGatherLatents) {
-  const auto layer = derived(latent(), workloads::Parallel{.tensor = 2}).layer();
-  // 128 tokens x (Rq = 12, Rk = 10, Hr = 2) x 2 B.
-  const auto all = collectives(layer.forward);
-  EXPECT_THAT(all, ::testing::IsSupersetOf(
-                       {"AllGather_tensor Qn 3072", "AllGather_tensor KVn 2560", "AllGather_tensor Kr 512"}));
-  EXPECT_THAT(all, ::testing::Not(::testing::Contains(::testing::HasSubstr("AllGather_tensor A "))));
-  EXPECT_EQ(update(layer, "Wkva").stored.value(), 32 * 10 * 2);
-  EXPECT_EQ(update(layer, "Wkb").stored.value(), 10 * 8 / 2 * 4 * 2);
-}
-
 }  // namespace
 }  // namespace lockstep::test
