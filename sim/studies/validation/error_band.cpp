@@ -18,7 +18,9 @@ constexpr double tail = (1 - band_share) / 2;
 /// TPU v5e lose 2 to 4 % for each doubling of slices, none of which the simulation shows.
 constexpr double loss_of_a_doubling = 0.04;
 constexpr double weight_of_neighbours = 1;  ///< all of them together, in sources of the pool's mean weight
-constexpr double most_widening = 1.5;       ///< for the sake of a pool's own sources, which may be two
+
+/// The factor by which an interval made of that many sources is widened on both sides of its median.
+double widening_by(double doubt, std::size_t sources) { return 1 + doubt / static_cast<double>(sources); }
 
 int bits_of(topologies::Precision precision) {
   const bool four = precision == topologies::Precision::fp4 || precision == topologies::Precision::nvfp4;
@@ -38,8 +40,8 @@ bool pooled(PoolKind kind, const StepTraits& one, const StepTraits& other) {
 
 struct Interval {
   double low, median, high;  ///< log(measured / predicted)
-  [[nodiscard]] Interval widened(double below, double above) const {
-    return {median - below * (median - low), median, median + above * (high - median)};
+  [[nodiscard]] Interval widened(double factor) const {
+    return {median - factor * (median - low), median, median + factor * (high - median)};
   }
   [[nodiscard]] bool holds(double residual) const { return low <= residual && residual <= high; }
 };
@@ -52,18 +54,15 @@ std::size_t rows_of(const Pool& pool) {
   return rows;
 }
 
+std::size_t sources_of(const Pool& pool) {
+  std::set<std::string_view> sources;
+  for (const auto* family : pool) sources.insert(family->table);
+  return sources.size();
+}
+
 /// A pool, and steps of the same method that it leaves out, which stand for what its few sources do not know.
 struct Neighbourhood {
   Pool pool, others;
-  [[nodiscard]] Neighbourhood without(std::string_view source) const {
-    const auto left = [&](const Pool& all) {
-      Pool kept;
-      std::copy_if(all.begin(), all.end(), std::back_inserter(kept),
-                   [&](const ValidatedFamily* family) { return family->table != source; });
-      return kept;
-    };
-    return {left(pool), left(others)};
-  }
 };
 
 /// Families of the same method that are not in the pool of that kind.
@@ -119,34 +118,6 @@ Interval interval_of(const Neighbourhood& of) {
   return {percentile(tail), percentile(0.5), percentile(1 - tail)};
 }
 
-/// The least factor, from `least` on in steps of a tenth, with which the rows of a pool's sources lie in intervals that
-/// were made of its other sources: nearly `band_share` of them.
-double own_widening(const Neighbourhood& of, double least) {
-  std::set<std::string_view> sources;
-  for (const auto* family : of.pool) sources.insert(family->table);
-  std::vector<std::pair<const ValidatedFamily*, Interval>> left_out;
-  for (const auto source : sources) {
-    const auto others = of.without(source);
-    if (rows_of(others.pool) < least_rows) continue;
-    const auto interval = interval_of(others);
-    for (const auto* family : of.pool) {
-      if (family->table == source) left_out.emplace_back(family, interval);
-    }
-  }
-  constexpr double enough = band_share - 0.05;
-  for (double widening = least; widening < most_widening; widening += 0.1) {
-    double held = 0, rows = 0;
-    for (const auto& [family, interval] : left_out) {
-      const auto wide = interval.widened(widening, widening);
-      const double each = static_cast<double>(family->rows) / static_cast<double>(family->residuals.size());
-      for (const double residual : family->residuals) held += wide.holds(std::log(residual)) ? each : 0;
-      rows += static_cast<double>(family->rows);
-    }
-    if (rows == 0 || held >= enough * rows) return widening;
-  }
-  return std::max(least, most_widening);
-}
-
 /// The factor by which `band_share` of the pairs of one family are off, one against the other.
 std::optional<double> apart_in(const Pool& pool) {
   std::vector<std::pair<double, double>> weighted;  // difference and weight
@@ -189,14 +160,18 @@ struct Share {
   double held = 0, rows = 0;
 };
 
-/// A family and the interval of its pool without its own source.
-using LeftOut = std::pair<const ValidatedFamily*, Interval>;
+/// A family and the interval of its pool without its own source, before it is widened.
+struct LeftOut {
+  const ValidatedFamily* family;
+  Interval interval;
+  std::size_t sources;  ///< that the interval is made of
+};
 
 /// Every family whose pool has enough rows of other sources.
 std::vector<LeftOut> left_out_intervals(const std::vector<ValidatedFamily>& families, PoolKind kind) {
   std::vector<LeftOut> made;
-  std::map<std::tuple<std::string_view, std::string_view, Method, int, bool>, Interval>
-      known;  // by what makes the pool
+  using Made = std::pair<Interval, std::size_t>;
+  std::map<std::tuple<std::string_view, std::string_view, Method, int, bool>, Made> known;  // by what makes the pool
   for (const auto& family : families) {
     const auto& traits = family.traits;
     const std::tuple key(std::string_view(family.table), std::string_view(traits.generation), traits.method,
@@ -206,34 +181,33 @@ std::vector<LeftOut> left_out_intervals(const std::vector<ValidatedFamily>& fami
       const Neighbourhood of{left_out_pool(families, kind, family),
                              neighbours(families, kind, family.traits, family.table)};
       if (rows_of(of.pool) < least_rows) continue;
-      found = known.emplace(key, interval_of(of)).first;
+      found = known.emplace(key, Made{interval_of(of), sources_of(of.pool)}).first;
     }
-    made.emplace_back(&family, found->second);
+    made.push_back({&family, found->second.first, found->second.second});
   }
   return made;
 }
 
-/// The share of a source's rows that these intervals hold, the mean over sources.
-double mean_share(const std::vector<LeftOut>& left_out, double widening) {
-  std::map<std::string_view, Share> sources;
-  for (const auto& [family, interval] : left_out) {
-    const auto wide = interval.widened(widening, widening);
-    auto& source = sources[family->table];
+/// The share of the rows of a source on one generation that these intervals hold, the mean over all of these.
+double mean_share(const std::vector<LeftOut>& left_out, double doubt) {
+  std::map<std::pair<std::string_view, std::string_view>, Share> machines;
+  for (const auto& [family, interval, sources] : left_out) {
+    const auto wide = interval.widened(widening_by(doubt, sources));
+    auto& source = machines[{family->table, family->traits.generation}];
     const double each = static_cast<double>(family->rows) / static_cast<double>(family->residuals.size());
     for (const double residual : family->residuals) source.held += wide.holds(std::log(residual)) ? each : 0;
     source.rows += static_cast<double>(family->rows);
   }
   double sum = 0;
-  for (const auto& [source, share] : sources) sum += share.held / share.rows;
-  return sum / static_cast<double>(sources.size());
+  for (const auto& [machine, share] : machines) sum += share.held / share.rows;
+  return sum / static_cast<double>(machines.size());
 }
 
-/// The least factor, in steps of a tenth, with which sources that were left out are held as promised.
-double widening_of(const std::vector<ValidatedFamily>& families, PoolKind kind) {
-  constexpr int most = 60;
-  const auto left_out = left_out_intervals(families, kind);
-  if (left_out.empty()) return 1;
-  for (int tenths = 10; tenths < most; ++tenths) {
+/// The least doubt, in steps of a tenth, with which sources that were left out are held as promised.
+double doubt_of(const std::vector<LeftOut>& left_out) {
+  constexpr int most = 100;
+  if (left_out.empty()) return 0;
+  for (int tenths = 0; tenths < most; ++tenths) {
     if (mean_share(left_out, tenths / 10.0) >= band_share) return tenths / 10.0;
   }
   return most / 10.0;
@@ -253,10 +227,10 @@ std::string name_of(PoolKind kind, const StepTraits& traits) {
 
 ErrorBands::ErrorBands(std::vector<ValidatedFamily> families) : families_(std::move(families)) {
   for (const auto kind : all_pool_kinds) {
-    auto& widening = widening_[static_cast<std::size_t>(kind)];
-    widening = widening_of(families_, kind);
+    auto& doubt = doubts_[static_cast<std::size_t>(kind)];
+    doubt = doubt_of(left_out_intervals(families_, kind));
     // A pool that knows less is not trusted more.
-    if (kind != PoolKind::width) widening = std::max(widening, widening_[static_cast<std::size_t>(kind) - 1]);
+    if (kind != PoolKind::width) doubt = std::max(doubt, doubts_[static_cast<std::size_t>(kind) - 1]);
   }
 }
 
@@ -288,18 +262,15 @@ std::optional<ErrorBand> ErrorBands::of(const StepTraits& traits, std::string_vi
   band.kind = kind;
   band.pool = name_of(kind, traits);
   band.rows = rows_of(pool);
-  std::set<std::string> sources;
   std::int64_t most_chips = 0;
   double most_network = 0;
   for (const auto* family : pool) {
-    sources.insert(family->table);
     most_chips = std::max(most_chips, family->traits.chips);
     most_network = std::max(most_network, family->traits.network);
   }
-  band.sources = sources.size();
+  band.sources = sources_of(pool);
   const Neighbourhood near{pool, neighbours(families_, kind, traits, without_source)};
-  const double factor = own_widening(near, widening(kind));
-  auto interval = interval_of(near).widened(factor, factor);
+  auto interval = interval_of(near).widened(widening_by(doubt(kind), band.sources));
   if (traits.chips > 2 * most_chips) {
     interval.high +=
         std::log1p(loss_of_a_doubling) * std::log2(static_cast<double>(traits.chips) / static_cast<double>(most_chips));

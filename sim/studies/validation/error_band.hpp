@@ -10,13 +10,16 @@
 /// Rows of one source resemble each other, so a row counts 1 / sqrt(rows of its source). A pool of few sources knows
 /// little of the next one: beside them the steps of the same method on other generations and in other widths count as
 /// one source more, so that they weigh less the more sources the pool has. The interval runs from the
-/// 10th to the 90th percentile of a pool, on both sides of the median widened by a factor: the least with which the
-/// pools of that kind, each made without a whole source, hold 80 % of that source's rows, on the mean over the sources.
-/// Pools of `method` are made without the source's generation too, and pools of all without its method, since they
-/// answer for chips and methods that were never measured. A pool whose own sources differ by more is widened further,
-/// until it holds the rows of each in intervals made of the others. This is split conformal prediction with sources as
-/// the unit that is left out (Barber et al., "Predictive inference with the jackknife+", 2021; Dunn et al.,
-/// "Distribution-free prediction sets for two-layer hierarchical models", 2022).
+/// 10th to the 90th percentile of a pool, on both sides of the median widened by
+///
+///   1 + doubt / sources of the pool,
+///
+/// since the next source lies further from few than from many. The doubt is the least with which the pools of a kind,
+/// each made without a whole source, hold 80 % of that source's rows, on the mean over sources and generations. Pools
+/// of `method` are made without the source's generation too, and pools of all without its method, since they answer
+/// for chips and methods that were never measured. This is split conformal prediction with sources as the unit that is
+/// left out (Barber et al., "Predictive inference with the jackknife+", 2021; Dunn et al., "Distribution-free
+/// prediction sets for two-layer hierarchical models", 2022).
 #include <array>
 #include <filesystem>
 #include <map>
@@ -96,7 +99,8 @@ class ErrorBands {
   [[nodiscard]] std::vector<Coverage> coverage() const;
   /// By table, the share of its rows that the intervals made without the table hold.
   [[nodiscard]] std::map<std::string, double> coverage_of_tables() const;
-  [[nodiscard]] double widening(PoolKind kind) const { return widening_[static_cast<std::size_t>(kind)]; }
+  /// By how much intervals of one source are widened, less 1.
+  [[nodiscard]] double doubt(PoolKind kind) const { return doubts_[static_cast<std::size_t>(kind)]; }
 
  private:
   struct Found {
@@ -107,7 +111,7 @@ class ErrorBands {
   [[nodiscard]] std::optional<ErrorBand> of(const StepTraits& traits, std::string_view without_source) const;
 
   std::vector<ValidatedFamily> families_;
-  std::array<double, 4> widening_{1, 1, 1, 1};
+  std::array<double, 4> doubts_{};
 };
 
 /// The families as they would lie about predictions to which `steps` other steps of their machine had been given: each

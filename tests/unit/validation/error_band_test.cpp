@@ -93,7 +93,7 @@ TEST(ErrorBand, IsWidenedUntilLeftOutSourcesAreHeld) {
   for (int source = 0; source < 12; ++source)
     families.push_back(family("t" + std::to_string(source), of, center(random), 0.02));
   const ErrorBands bands(families);
-  EXPECT_GT(bands.widening(PoolKind::width), 1);
+  EXPECT_GT(bands.doubt(PoolKind::width), 0);
   const auto coverage = bands.coverage();
   ASSERT_EQ(coverage.size(), 1U);
   EXPECT_GE(coverage[0].left_out, 0.75) << "intervals of eleven sources promise 0.8, and know a little less";
@@ -106,6 +106,27 @@ TEST(ErrorBand, IsWidenedUntilLeftOutSourcesAreHeld) {
     for (const double residual : fresh.residuals) held += band.low <= residual && residual <= band.high ? 1 : 0;
   }
   EXPECT_NEAR(held / 200 / 12, 0.85, 0.15);
+}
+
+// Three sources whose 11 rows lie evenly within 0.01 of -0.05, 0 and 0.05. Two of them make an interval of [-0.06,
+// 0.01],
+// [-0.06, 0.06] or [-0.01, 0.06] but for a tail of its rows; widened by 1 + doubt / 2 it holds the third. All three are
+// widened by 1 + doubt / 3, so by less.
+TEST(ErrorBand, FewSourcesAreWidenedMore) {
+  const auto of = traits("a", Method::pipeline);
+  const auto three = [&] {
+    std::vector<ValidatedFamily> families;
+    for (const double center : {-0.05, 0.0, 0.05})
+      families.push_back(family("t" + std::to_string(center), of, center, 0.01 / 1.5, 11));
+    return families;
+  };
+  const ErrorBands bands(three());
+  const double doubt = bands.doubt(PoolKind::width);
+  ASSERT_GT(doubt, 0);
+  // Percentiles 10 and 90 of 33 rows are the 4th of either end, 0.003 x 2 within the outermost: +-0.054.
+  const auto band = *bands.of(of);
+  EXPECT_NEAR(std::log(band.high), 0.054 * (1 + doubt / 3), 1e-9);
+  EXPECT_NEAR(std::log(band.low), -0.054 * (1 + doubt / 3), 1e-9);
 }
 
 // The interval does not shrink when less is known, and grows with scale and with waiting beyond what was measured.
