@@ -14,12 +14,20 @@ constexpr double share_of_hidden = 0.1;
 
 bool computes(const workloads::BlockStep& step) { return step.kind == workloads::BlockStep::Kind::compute; }
 
-/// `hidden`: communication beside the pass from elsewhere.
-Seconds pass_overlapped(const workloads::BlockSteps& steps, Seconds hidden, collectives::CollectiveModel& collectives,
-                        const ComputeRates& rates, const workloads::StepOptions& options) {
+/// A pass of one layer: its longest chain of operations that wait for each other, and what runs beside that.
+struct OverlappedPass {
+  Seconds path{0}, hidden{0}, communication{0};
+  /// `more`: communication beside the pass from elsewhere.
+  [[nodiscard]] Seconds beside(Seconds more) const {
+    return std::max(path, hidden + more) + (communication + more) * share_of_hidden;
+  }
+};
+
+OverlappedPass pass_overlapped(const workloads::BlockSteps& steps, collectives::CollectiveModel& collectives,
+                               const ComputeRates& rates, const workloads::StepOptions& options) {
   Indexed<workloads::BlockStepId, Seconds> end(steps.size(), Seconds(0));
   std::map<std::string, Seconds> free;  // by stream
-  Seconds path(0), communication(hidden);
+  OverlappedPass pass;
   LayerBuckets weights(options.weight_buckets);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto& step = steps[i];
@@ -29,9 +37,9 @@ Seconds pass_overlapped(const workloads::BlockSteps& steps, Seconds hidden, coll
       continue;
     }
     const Seconds time = operation_time(rates, step, collectives);
-    if (!computes(step)) communication += time;
+    if (!computes(step)) pass.communication += time;
     if (beside) {
-      hidden += time;
+      pass.hidden += time;
       continue;
     }
     Seconds start(0);
@@ -43,12 +51,12 @@ Seconds pass_overlapped(const workloads::BlockSteps& steps, Seconds hidden, coll
     for (const auto& stream : streams) start = std::max(start, free[stream]);
     end[i] = start + time;
     for (const auto& stream : streams) free[stream] = end[i];
-    path = std::max(path, end[i]);
+    pass.path = std::max(pass.path, end[i]);
   }
   const Seconds gathers = weights.cost(collectives);
-  hidden += gathers;
-  communication += gathers;
-  return std::max(path, hidden) + communication * share_of_hidden;
+  pass.hidden += gathers;
+  pass.communication += gathers;
+  return pass;
 }
 
 }  // namespace
@@ -101,15 +109,18 @@ workloads::StageTimes time_one_after_another(const workloads::ShardedLayer& laye
 
 OverlappedTime time_overlapped(const workloads::ShardedLayer& layer, collectives::CollectiveModel& collectives,
                                const ComputeRates& rates, const workloads::StepOptions& options) {
-  LayerBuckets gradients(options.gradient_buckets), at_the_end = gradients;
+  LayerBuckets gradients(options.gradient_buckets), of_the_last = gradients, published = gradients;
   for (const auto& update : layer.weights) {
     gradients.add(update.each_microbatch);
-    at_the_end.add(update.last_microbatch);
-    at_the_end.add(update.publish);
+    of_the_last.add(update.last_microbatch);
+    published.add(update.publish);
   }
-  return {pass_overlapped(layer.forward, Seconds(0), collectives, rates, options) +
-              pass_overlapped(layer.backward, gradients.cost(collectives), collectives, rates, options),
-          at_the_end.cost(collectives)};
+  const auto forward = pass_overlapped(layer.forward, collectives, rates, options);
+  const auto backward = pass_overlapped(layer.backward, collectives, rates, options);
+  const Seconds reduced = gradients.cost(collectives), publish = published.cost(collectives);
+  const Seconds each = forward.beside(Seconds(0)) + backward.beside(reduced);
+  const Seconds last = backward.beside(reduced + of_the_last.cost(collectives)) - backward.beside(reduced);
+  return {each, last + (options.publish_ahead ? forward.beside(publish) - forward.beside(Seconds(0)) : publish)};
 }
 
 }  // namespace lockstep::cost

@@ -51,7 +51,8 @@ class LayerBuckets {
 /// communication counts a tenth besides, since not all of it hides: what a placement of the mesh costs.
 struct OverlappedTime {
   Seconds each;  ///< every microbatch
-  Seconds once;  ///< once a step: gradients of the last microbatch, updated weights
+  Seconds once;  ///< once a step besides: gradients of the last microbatch beside its backward, updated weights at the
+                 ///< step's end or ahead beside the next forward
 };
 [[nodiscard]] OverlappedTime time_overlapped(const workloads::ShardedLayer& layer,
                                              collectives::CollectiveModel& collectives, const ComputeRates& rates,
