@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workloads/sharded_layers/sharded_layer_private.hpp"
+#include "workloads/sharding/bounded_elements.hpp"
 
 namespace lockstep::workloads {
 namespace {
