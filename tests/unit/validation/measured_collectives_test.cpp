@@ -148,6 +148,22 @@ TEST(MeasuredCollectiveRows, MachinesByNameOrByWords) {
   EXPECT_THAT(made[2].choice, HasSubstr("ring"));
 }
 
+// Eight H100 on one board are the same machine, whoever's network leads to the next board.
+TEST(MeasuredCollectiveRows, OneBoardOfH100IsTheSameEverywhere) {
+  for (const std::string size : {"1024", "65536", "4194304", "1073741824"}) {
+    Problems problems;
+    std::string text;
+    for (const std::string kind : {"all_reduce", "all_gather", "alltoall"}) {
+      for (const std::string node : {"dgx-h100", "a3-high-h100", "a3-mega-h100", "p5-h100"})
+        text += kind + "," + node + ",8,1,,," + size + ",100,,,s,,\n";
+    }
+    const auto made = validation::validate_collectives(rows_of(text, problems), catalog);
+    problems.throw_if_any();
+    for (std::size_t i = 0; i < made.size(); ++i)
+      EXPECT_DOUBLE_EQ(made[i].predicted_s, made[i / 4 * 4].predicted_s) << made[i].row.chip << " " << size;
+  }
+}
+
 validation::ValidatedCollective of_error(const std::string& network, double bytes, double error) {
   validation::ValidatedCollective made;
   made.row.table = "t";
