@@ -34,10 +34,10 @@ const topologies::ChipKernels& kernels_of(const scenario::Scenario& scenario, co
 /// The chip with the kernels of attention that the scenario names.
 topologies::Chip with_attention(const scenario::Scenario& scenario, topologies::Chip chip) {
   const auto& named = scenario.training.attention_kernel;
-  if (named.empty() || !chip.kernels) return chip;
-  const auto* found = topologies::attention_called(*chip.kernels, named);
+  if (named.empty()) return chip;
+  const auto* found = chip.kernels ? topologies::attention_called(*chip.kernels, named) : nullptr;
   if (found == nullptr) {
-    const auto names = topologies::attention_names(*chip.kernels);
+    const auto names = chip.kernels ? topologies::attention_names(*chip.kernels) : "";
     refuse(scenario, "training.attention_kernel",
            "no kernels of attention '" + named + "' are known on chip " + chip.name,
            names.empty() ? "the key left out, since the chip's file names no library" : "one of " + names);

@@ -317,6 +317,8 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
     }
   } catch (const workloads::ArrayTooLarge& error) {
     refuse(scenario, "batch", error.what_is_wrong(), error.expected());
+  } catch (const workloads::TooManyTiles& error) {
+    refuse(scenario, "training.cross_entropy.tiles", error.what_is_wrong(), error.expected());
   } catch (const workloads::ShardingError& error) {
     const bool user_plan = scenario.places.contains("plan");
     const std::string key =

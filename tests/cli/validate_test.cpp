@@ -130,6 +130,22 @@ TEST_F(Validate, SingleProducts) {
   EXPECT_EQ(made["rows"][1]["skipped_because"], "chip h100 has no kernel times in fp4");
 }
 
+// Collectives have no scenario, but a picture; short times are written in their unit. Mistakes of all rows, and of
+// their machines, are told before a step is simulated.
+TEST_F(Validate, CollectivesOfOnesOwn) {
+  write("own.csv", "collective,chip,n_ranks,size_bytes,time_us\nall_to_all,dgx-h100,8,1048576,60\n");
+  EXPECT_THAT(good({"validate", "own.csv", "--plot", "made.svg"}), HasSubstr("60.00 us"));
+  EXPECT_THAT(content("made.svg"), HasSubstr("Measured collectives"));
+  EXPECT_THAT(content("made.svg"), HasSubstr("own line 2, dgx-h100, all_to_all"));
+  EXPECT_THAT(run({"validate", "own.csv", "--scenarios", "made"}).errors, HasSubstr("only a step has a scenario"));
+  write("own.csv",
+        "collective,chip,n_ranks,size_bytes,time_us\npsum,dgx-h100,8,8,60\nall_reduce,abacus,8,8,60\n"
+        "all_reduce,dgx-h100,9,8,60\n");
+  const auto told = run({"validate", "own.csv"}).errors;
+  for (const auto* place : {"own.csv:2:1: collective: ", "own.csv:3:12: chip: ", "own.csv:4:21: n_ranks: "})
+    EXPECT_THAT(told, HasSubstr(place));
+}
+
 TEST_F(Validate, LeavingOutNeedsAFit) {
   write("own.csv", own);
   const auto made = run({"validate", "own.csv", "--leave-one-out", "--model-of-time", "ideal"});

@@ -76,7 +76,7 @@ MeasuredTable read_measured_table(const std::filesystem::path& file, Problems& p
   if (!validation::has_measured_columns(*table) && has_kernel_columns(*table))
     return {{name, {}, folder, true}, std::move(table), {}};
   if (validation::has_collective_columns(*table))
-    return {{name, {}, folder, true}, {}, validation::read_measured_collectives(*table, name)};
+    return {{name, {}, folder, true}, {}, validation::read_measured_collectives(*table, name, problems), true};
   const auto* published = validation::has_measured_columns(*table) ? nullptr : validation::find_published_table(name);
   if (published != nullptr) return {{name, read_published_runs(*published, *table), folder, true}, {}, {}};
   return {{name, validation::read_measured_runs(*table, name), folder, false}, {}, {}};

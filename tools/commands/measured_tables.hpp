@@ -16,6 +16,7 @@ struct MeasuredTable {
   validation::RunTable steps;
   std::unique_ptr<const CsvTable> kernels{};
   std::vector<validation::MeasuredCollective> collectives{};
+  bool is_of_collectives = false;
 };
 
 /// Files (with .csv or a slash) and tables of `folder` (the shipped ones if empty) by their names; all of the folder's

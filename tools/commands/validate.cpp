@@ -39,8 +39,12 @@ struct ValidateArguments {
 const std::vector<std::string> models_of_time{"ideal", "roofline", "calibrated"};
 
 void write_scenarios(const std::vector<MeasuredTable>& tables, const std::filesystem::path& folder) {
+  const auto has_none = [](const MeasuredTable& table) { return table.kernels || table.is_of_collectives; };
+  if (std::all_of(tables.begin(), tables.end(), has_none))
+    refuse("--scenarios", "these tables have no steps, and only a step has a scenario",
+           "a table of steps; `lockstep collective` times one collective");
   for (const auto& measured : tables) {
-    if (!measured.collectives.empty()) continue;  // `lockstep collective` takes these
+    if (has_none(measured)) continue;
     const auto& table = measured.steps;
     output::make_folder(folder / table.name);
     for (const auto& run : table.runs) {
@@ -51,26 +55,61 @@ void write_scenarios(const std::vector<MeasuredTable>& tables, const std::filesy
   }
 }
 
+std::vector<validation::ValidatedRun> kernels_of(const std::vector<MeasuredTable>& tables,
+                                                 const std::string& model_of_time) {
+  std::vector<validation::ValidatedRun> runs;
+  for (const auto& table : tables) {
+    if (!table.kernels) continue;
+    const auto validate_kernels = calibration::has_attention_columns(*table.kernels) ? calibration::validate_attention
+                                                                                     : calibration::validate_products;
+    auto kernels = validate_kernels(*table.kernels, table.steps.name, model_of_time);
+    std::move(kernels.begin(), kernels.end(), std::back_inserter(runs));
+  }
+  return runs;
+}
+
 /// Steps of all tables, then single kernels.
 std::vector<validation::ValidatedRun> validate_tables(const std::vector<MeasuredTable>& tables,
                                                       const validation::ValidateOptions& options, spdlog::logger& log) {
   std::vector<validation::RunTable> steps;
   for (const auto& table : tables) steps.push_back(table.steps);
   auto runs = validate(steps, options, log);
-  for (const auto& table : tables) {
-    if (!table.kernels) continue;
-    const auto validate_kernels = calibration::has_attention_columns(*table.kernels) ? calibration::validate_attention
-                                                                                     : calibration::validate_products;
-    auto kernels = validate_kernels(*table.kernels, table.steps.name, options.model_of_time);
-    std::move(kernels.begin(), kernels.end(), std::back_inserter(runs));
-  }
+  auto kernels = kernels_of(tables, options.model_of_time);
+  std::move(kernels.begin(), kernels.end(), std::back_inserter(runs));
   return runs;
 }
 
-std::vector<validation::ValidatedCollective> collectives_of(const std::vector<MeasuredTable>& tables) {
+std::filesystem::path catalog() { return scenario::data_root() / "topologies" / "catalog"; }
+
+std::vector<validation::MeasuredCollective> measured_collectives(const std::vector<MeasuredTable>& tables) {
   std::vector<validation::MeasuredCollective> rows;
   for (const auto& table : tables) rows.insert(rows.end(), table.collectives.begin(), table.collectives.end());
-  return validation::validate_collectives(rows, scenario::data_root() / "topologies" / "catalog");
+  return rows;
+}
+
+std::vector<validation::ValidatedCollective> collectives_of(const std::vector<MeasuredTable>& tables) {
+  return validation::validate_collectives(measured_collectives(tables), catalog());
+}
+
+/// Finds what is wrong with rows of kernels and collectives before a step is simulated.
+void check_rows(const std::vector<MeasuredTable>& tables, const std::string& model_of_time, Problems& problems) {
+  (void)kernels_of(tables, model_of_time);
+  validation::check_machines(measured_collectives(tables), catalog(), problems);
+}
+
+/// The picture of runs, and of collectives as runs of their table.
+std::string picture_of(std::vector<validation::ValidatedRun> runs,
+                       const std::vector<validation::ValidatedCollective>& collectives, const std::string& model) {
+  const std::string what = runs.empty() ? "Measured collectives" : "Measured steps, model of time: " + model;
+  for (const auto& collective : collectives) {
+    auto& run = runs.emplace_back();
+    run.run.table = collective.row.table;
+    run.run.name = "line " + std::to_string(collective.row.where.line);
+    run.run.family = collective.row.chip + ", " + std::string(name(collective.row.kind));
+    run.measured_s = collective.row.seconds;
+    run.predicted_s = collective.predicted_s;
+  }
+  return output::validation_picture(runs, what);
 }
 
 /// Options of the studies that simulate a number of steps of each table again and again: without contention.
@@ -138,6 +177,7 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   std::vector<MeasuredTable> tables;
   for (const auto& file : measured_files(arguments.tables, arguments.data))
     tables.push_back(read_measured_table(file, problems));
+  check_rows(tables, arguments.page.empty() ? arguments.model_of_time : "calibrated", problems);
   problems.throw_if_any();
   if (!arguments.scenarios.empty()) return write_scenarios(tables, arguments.scenarios);
   if (arguments.model_of_time != "calibrated") {
@@ -159,8 +199,7 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   if (!arguments.memory_errors.empty())
     answer.write(arguments.memory_errors, memory_families_csv(memory_families(runs)));
   if (!arguments.errors.empty()) answer.write(arguments.errors, families_csv(validated_families(runs)));
-  if (!arguments.plot.empty())
-    answer.write(arguments.plot, output::validation_picture(runs, "Measured steps, model of time: " + model));
+  if (!arguments.plot.empty()) answer.write(arguments.plot, picture_of(runs, collectives, model));
   answer.write(arguments.json, json);
   std::string text, left_out;
   if (!arguments.out.empty()) {
@@ -205,7 +244,7 @@ void add_validate(CommandLine& line, spdlog::logger& log) {
                "also print a line for every model of a table (always, if tables are named)");
   command.option("--json", arguments->json, "write families and rows as JSON to a file, or to stdout with -");
   command.option("--out", arguments->out, "folder for report.html and validation.json");
-  command.option("--plot", arguments->plot, "write predicted over measured steps as a picture (SVG)");
+  command.option("--plot", arguments->plot, "write predicted over measured times as a picture (SVG)");
   command.option("--scenarios", arguments->scenarios,
                  "write every row as a scenario file into a folder, and simulate nothing");
   command.flag("--leave-one-out", arguments->leave_one_out,

@@ -37,6 +37,15 @@ void read_matrix(const YamlView& matrix, ChipKernels& kernels) {
   }
 }
 
+/// 0, or a share of the memory bandwidth.
+void read_accumulation(const YamlView& view, ChipKernels& kernels) {
+  const double share = view.number(0, 10);
+  if (share > 0 && share < least_share)
+    return view.problem("`" + view.text() + "` is too small",
+                        "0, which is beside the product, or a number from 0.01 to 10");
+  kernels.accumulation = share;
+}
+
 void read_units(const YamlView& view, bool silent_is_base, ChipKernels& kernels) {
   const auto waves = view["waves"];
   const auto systolic = view["systolic"];
@@ -126,7 +135,7 @@ ChipKernels read_chip_kernels(const YamlView& view, const ChipKernels* base) {
   if (const auto sustained = view["sustained"]; sustained.exists())
     kernels.sustained = sustained.number(least_share, 1);
   keys.share_of("memory", "a share of the memory bandwidth, such as 0.9", kernels.memory);
-  if (const auto added = view["accumulation"]; added.exists()) kernels.accumulation = added.number(0, 10);
+  if (const auto added = view["accumulation"]; added.exists()) read_accumulation(added, kernels);
   if (const auto indexed = view["indexed"]; indexed.exists()) kernels.indexed = indexed.number(least_share, 1);
   read_units(view, base != nullptr, kernels);
   read_grouped_tile(view["grouped_tile"], kernels);

@@ -101,6 +101,9 @@ std::vector<Protocol> read_protocols(const YamlView& view) {
     item.refuse_unknown_keys();
     protocols.push_back(std::move(protocol));
   }
+  const auto reduces_in_network = [](const Protocol& protocol) { return protocol.name.starts_with("NVLS"); };
+  if (!protocols.empty() && std::all_of(protocols.begin(), protocols.end(), reduces_in_network))
+    view.problem("NVLS serves in-network reduction alone", "a protocol for all other algorithms too, such as Simple");
   return protocols;
 }
 

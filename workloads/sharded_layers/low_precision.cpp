@@ -87,7 +87,10 @@ void gather_quantised_weights(ShardedLayer& derived, const Block& block, double 
   if (!block.is_layer || !one_cast) return;
   for (auto& update : derived.weights) {
     if (!is_of_product(update, block)) continue;
-    for (auto& gather : update.publish) gather.full_size = narrowed(gather.full_size, stored);
+    for (auto& gather : update.publish) {
+      const Bytes in_16_bits(gather.full_size.value() / update.stored_element.value() * 2);
+      gather.full_size = narrowed(in_16_bits, stored);
+    }
   }
 }
 

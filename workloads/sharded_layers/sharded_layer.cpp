@@ -132,7 +132,7 @@ void BlockDerivation::write_weights() {
     update.gradient_elements = sizes_.local_elements(gradient);
     update.optimizer_elements = sizes_.local_elements(optimizer);
     update.last_microbatch = settle(gradient_of(gradient), gradient_of(optimizer), sizes_, policy_.gradient_element);
-    update.publish = settle(optimizer, stored, sizes_, policy_.weight_element);
+    update.publish = settle(optimizer, stored, sizes_, policy_.stored_element);
     out_.weights.push_back(std::move(update));
   }
 }

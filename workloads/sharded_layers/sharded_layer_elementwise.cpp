@@ -25,7 +25,7 @@ bool takes_compact(const BlockOp& op, const DerivePolicy& policy) {
 /// A loss over a split vocabulary that is not one kernel takes so many in Megatron-LM
 /// (core/tensor_parallel/cross_entropy.py): 19 in the forward (largest logit, difference, mask, the target's logit,
 /// exponentials, sums) and 8 for the gradient.
-constexpr std::int32_t unfused_loss_kernels = 27;
+constexpr std::int32_t unfused_loss_kernels = 19, unfused_gradient_kernels = 8;
 
 bool is_one_kernel(Bytes held_for_a_logit) { return held_for_a_logit <= Bytes(4); }
 
@@ -108,8 +108,10 @@ void BlockDerivation::forward_loss(const BlockOp& op) {
   const int step = pass().compute(op.name, local.to_string() + " -> " + gradient_of(local).to_string(),
                                   std::move(reads), Flops(0), moved, of_a_tile(gradient));
   pass()[step].workspace = of_a_tile(policy_.loss_element * logits);
-  if (!is_one_kernel(policy_.loss_element))
-    pass()[step].shape.kernels = unfused_loss_kernels * static_cast<std::int32_t>(policy_.loss_tiles);
+  if (!is_one_kernel(policy_.loss_element)) {
+    const auto kernels = (again_ ? 0 : unfused_loss_kernels) + (leaves_gradient ? unfused_gradient_kernels : 0);
+    pass()[step].shape.kernels = kernels * static_cast<std::int32_t>(policy_.loss_tiles);
+  }
   inside_[op.inputs[0]] = {step, again_};
 }
 

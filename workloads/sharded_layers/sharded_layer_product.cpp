@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "workloads/sharded_layers/sharded_layer_private.hpp"
+#include "workloads/sharding/bounded_elements.hpp"
 
 namespace lockstep::workloads {
 namespace {
@@ -30,7 +31,8 @@ void BlockDerivation::in_tiles(const BlockOp& op, BlockStep& step, std::int64_t 
                                Bytes each_time) const {
   if (policy_.loss_tiles == 1 || !feeds_loss(op)) return;
   auto& of_a_tile = step.shape.*tokens;
-  of_a_tile = std::max<std::int64_t>(of_a_tile / policy_.loss_tiles, 1);
+  if (of_a_tile < policy_.loss_tiles) throw TooManyTiles(policy_.loss_tiles, of_a_tile);
+  of_a_tile /= policy_.loss_tiles;
   step.shape.batch *= policy_.loss_tiles;
   step.traffic += each_time * (policy_.loss_tiles - 1);
 }

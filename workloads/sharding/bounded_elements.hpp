@@ -15,6 +15,12 @@ class ArrayTooLarge : public ShardingError {
   explicit ArrayTooLarge(const std::string& array);
 };
 
+/// More parts of the tokens than a rank has tokens.
+class TooManyTiles : public ShardingError {
+ public:
+  TooManyTiles(std::int64_t tiles, std::int64_t tokens);
+};
+
 /// a b; throws ArrayTooLarge, naming `array`, above `most_elements`.
 [[nodiscard]] std::int64_t bounded_elements(std::int64_t a, std::int64_t b, const std::string& array);
 

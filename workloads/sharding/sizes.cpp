@@ -32,6 +32,12 @@ const DimSize& dim_of(const Sizes& sizes, const std::string& name) {
 ArrayTooLarge::ArrayTooLarge(const std::string& array)
     : ShardingError("", "array " + array + " has more than 1e17 elements", "fewer tokens, or a smaller model") {}
 
+TooManyTiles::TooManyTiles(std::int64_t tiles, std::int64_t tokens)
+    : ShardingError("",
+                    std::to_string(tokens) + (tokens == 1 ? " token" : " tokens") +
+                        " of a rank's microbatch cannot be cut into " + std::to_string(tiles) + " tiles",
+                    "at most as many tiles as tokens") {}
+
 std::int64_t bounded_elements(std::int64_t a, std::int64_t b, const std::string& array) {
   if (static_cast<double>(a) * static_cast<double>(b) > most_elements) throw ArrayTooLarge(array);
   return a * b;

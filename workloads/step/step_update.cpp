@@ -61,7 +61,7 @@ OpId StepGradients::update_op(const StepPlace& place, const std::vector<Owner>& 
     const auto& update = writer_.update_of(owner);
     traffic += update_traffic(options.optimizer, options.gradient_element, update);
     if (options.gradient_clipping) traffic += options.gradient_element * (2 * update.optimizer_elements);  // scaled
-    weights += Bytes(2) * update.optimizer_elements;
+    weights += update.stored_element * update.optimizer_elements;
   }
   const auto title = std::string(name(options.optimizer.kind)) + " update";
   if (!options.offload.optimizer) {

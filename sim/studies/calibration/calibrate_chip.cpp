@@ -65,6 +65,16 @@ void check_precisions(const topologies::Chip& chip, const std::vector<MeasuredKe
   problems.throw_if_any();
 }
 
+/// "forward: 0.7, backward: 0.5, ..."; shares of 1 are left out where 1 is usual.
+std::string attention_keys(const topologies::AttentionKernels& kernels) {
+  const auto unless_whole = [](const char* key, double share) {
+    return share == 1 ? "" : std::string(", ") + key + ": " + yaml_number(share);
+  };
+  return "forward: " + yaml_number(kernels.forward) + ", backward: " + yaml_number(kernels.backward) +
+         ", softmax: " + yaml_number(kernels.softmax) + ", block: " + yaml_number(kernels.block) +
+         unless_whole("unlike_heads", kernels.unlike_heads) + unless_whole("power", kernels.power);
+}
+
 }  // namespace
 
 Seconds kernel_by_itself(const topologies::Chip& chip, const MeasuredKernel& measured) {
@@ -113,18 +123,23 @@ std::string kernels_yaml(const topologies::ChipKernels& kernels, const std::stri
     matrix += (matrix.empty() ? "" : ", ") + std::string(name(precision)) + ": " + yaml_number(share);
   std::string text = "kernels:\n  matrix: {" + matrix + "}\n  sustained: " + yaml_number(kernels.sustained) +
                      "\n  memory: " + yaml_number(kernels.memory) + "\n";
+  if (kernels.accumulation > 0) text += "  accumulation: " + yaml_number(kernels.accumulation) + "\n";
+  if (kernels.indexed < 1) text += "  indexed: " + yaml_number(kernels.indexed) + "\n";
   text += kernels.units > 0 ? "  waves: {units: " + std::to_string(kernels.units) +
                                   ", tile_edge: " + yaml_number(kernels.tile_edge) + "}\n"
                             : "  systolic: " + std::to_string(kernels.systolic) + "\n";
+  if (kernels.grouped_tile > 0) text += "  grouped_tile: " + std::to_string(kernels.grouped_tile) + "\n";
   if (kernels.own_steps > 0) text += "  own_steps: " + std::to_string(kernels.own_steps) + "\n";
   text += "  depth: " + yaml_number(kernels.depth) +
           "\n  staging: " + yaml_number(static_cast<double>(kernels.staging.value()) / 1e6) + " MB\n";
   text += "  gap: " + yaml_number(kernels.gap.value() * 1e6) +
           " us\n  host: " + yaml_number(kernels.host.value() * 1e6) + " us\n";
-  text += "  attention: {forward: " + yaml_number(kernels.attention.forward) +
-          ", backward: " + yaml_number(kernels.attention.backward) +
-          ", softmax: " + yaml_number(kernels.attention.softmax) + ", block: " + yaml_number(kernels.attention.block) +
-          "}\n";
+  const auto& usual = kernels.attention;
+  const std::string library = usual.name.empty() ? "" : "library: " + yaml_quoted(usual.name) + ", ";
+  text += "  attention: {" + library + attention_keys(usual) + "}\n";
+  if (!kernels.other_attention.empty()) text += "  other_attention:\n";
+  for (const auto& other : kernels.other_attention)
+    text += "    " + yaml_quoted(other.name) + ": {" + attention_keys(other) + "}\n";
   if (kernels.communication_units > 0 || kernels.communication_memory > 0) {
     text += "  communication: {units: " + std::to_string(kernels.communication_units) +
             ", memory: " + yaml_number(kernels.communication_memory) + "}\n";

@@ -12,7 +12,8 @@ namespace lockstep::calibration {
 /// backward as 2.5 forwards and half of the scores under a mask.
 [[nodiscard]] bool has_attention_columns(const CsvTable& table);
 
-/// Errors of time by chip and kernel; kernels that a chip's file does not know are skipped. `model_of_time` empty:
+/// Errors of time by chip and kernel; rows of a chip whose file has no such kernels are skipped, and what is
+/// wrong with a row goes to the table's problems. `model_of_time` empty:
 /// roofline.
 [[nodiscard]] std::vector<validation::ValidatedRun> validate_attention(const CsvTable& table, const std::string& name,
                                                                        const std::string& model_of_time);

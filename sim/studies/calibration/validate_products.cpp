@@ -17,7 +17,7 @@ topologies::Chip part_of(topologies::Chip chip, double parts) {
 }
 
 MeasuredKernel product_of(const CsvRow& row, topologies::Precision precision) {
-  const auto m = row.integer("m"), n = row.integer("n"), k = row.integer("k");
+  const auto m = kernel_size(row, "m"), n = kernel_size(row, "n"), k = kernel_size(row, "k");
   MeasuredKernel measured;
   measured.precision = precision;
   measured.where = row.where();
@@ -27,7 +27,7 @@ MeasuredKernel product_of(const CsvRow& row, topologies::Precision precision) {
       Bytes(std::llround(operand_bytes(precision) * static_cast<double>(m * k + k * n))) + Bytes(2) * (m * n),
       {1, m, n, k},
       Bytes(0)};
-  measured.time = Seconds(measured.kernel.flops.value() / (row.number("tflops").value_or(1) * 1e12));
+  measured.time = Seconds(measured.kernel.flops.value() / (kernel_rate(row) * 1e12));
   return measured;
 }
 
@@ -51,13 +51,14 @@ bool has_product_columns(const CsvTable& table) {
 
 std::vector<validation::ValidatedRun> validate_products(const CsvTable& table, const std::string& name,
                                                         const std::string& model_of_time) {
+  if (!table.require({"n", "k"})) return {};
   return validate_kernel_rows(
       table, name, "precision",
       [&](const CsvRow& row, topologies::Chip whole, topologies::Precision precision, validation::ValidatedRun& entry) {
-        const auto chip = part_of(std::move(whole), static_cast<double>(row.integer("parts", 1)));
+        const auto chip = part_of(std::move(whole), static_cast<double>(kernel_size(row, "parts", 1)));
+        const auto measured = product_of(row, precision);
         entry.run.skipped_because = why_not(chip, precision, model_of_time);
         if (!entry.run.skipped_because.empty()) return;
-        const auto measured = product_of(row, precision);
         entry.measured_s = measured.time.value();
         entry.predicted_s = predicted(chip, measured, model_of_time).value();
       });

@@ -10,7 +10,8 @@ namespace lockstep::calibration {
 /// devices, one of which ran the product).
 [[nodiscard]] bool has_product_columns(const CsvTable& table);
 
-/// Errors of time by chip and precision; a chip whose file does not know them is skipped. `model_of_time` empty:
+/// Errors of time by chip and precision; rows of a chip whose file has no such kernels are skipped, and what is
+/// wrong with a row goes to the table's problems. `model_of_time` empty:
 /// roofline.
 [[nodiscard]] std::vector<validation::ValidatedRun> validate_products(const CsvTable& table, const std::string& name,
                                                                       const std::string& model_of_time);

@@ -12,6 +12,14 @@ namespace {
 constexpr double least_share = 0.01;
 constexpr double farthest = 0.25;  // from the recorded time that a class may stay and count as measured
 
+/// The kernels of attention that a scenario runs: those that it names, or else the usual ones.
+topologies::AttentionKernels& attention_of(topologies::ChipKernels& kernels, const std::string& named) {
+  const auto& others = kernels.other_attention;
+  const auto found = std::find_if(others.begin(), others.end(), [&](const auto& each) { return each.name == named; });
+  return found == others.end() ? kernels.attention
+                               : kernels.other_attention[static_cast<std::size_t>(found - others.begin())];
+}
+
 }  // namespace
 
 StepClasses::StepClasses(const preparation::PreparedStep& step, workloads::StageId stage) {
@@ -76,6 +84,7 @@ void StepClasses::approach(scenario::Scenario& scenario, const ByClass<Seconds>&
                            const ByClass<bool>& measured) const {
   constexpr int rounds = 80;
   auto& kernels = scenario.cluster.chip().kernels.value();
+  auto& attention = attention_of(kernels, scenario.training.attention_kernel);
   const auto scale = [](double& share, double factor) { share = std::clamp(share * factor, least_share, 1.0); };
   // What a kernel of a whole step reaches is one number, not one of a benchmark and one for the clock under load.
   for (auto& [precision, share] : kernels.matrix) scale(share, kernels.sustained);
@@ -99,13 +108,11 @@ void StepClasses::approach(scenario::Scenario& scenario, const ByClass<Seconds>&
       if (in_16_bits) matrix = share / before;
     }
     const double forward = factor(KernelClass::attention_forward), backward = factor(KernelClass::attention_backward);
-    scale(kernels.attention.forward, forward / matrix);
-    scale(kernels.attention.backward, backward / matrix);
-    const bool at_limit =
-        (kernels.attention.forward >= 1 && forward > 1) || (kernels.attention.backward >= 1 && backward > 1);
-    if (at_limit) {
-      kernels.attention.softmax *= 0.9;
-      kernels.attention.block *= 0.9;
+    scale(attention.forward, forward / matrix);
+    scale(attention.backward, backward / matrix);
+    if ((attention.forward >= 1 && forward > 1) || (attention.backward >= 1 && backward > 1)) {
+      attention.softmax *= 0.9;
+      attention.block *= 0.9;
     }
   }
 }

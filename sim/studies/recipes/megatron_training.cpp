@@ -200,14 +200,26 @@ void set_flash_attention(Recipe& recipe, const RecipeOption& option) {
   recipe.draft.set("training.attention_kernel", std::string(library), option);
 }
 
+/// --attention-backend; --use-flash-attn is of models before Megatron Core.
+void set_attention(Recipe& recipe) {
+  const auto* backend = recipe.options.find("attention-backend");
+  const auto* legacy = recipe.options.find("use-flash-attn");
+  const auto named = recipe.options.word("attention-backend").value_or("auto");
+  if (named == "unfused" || named == "local") {
+    recipe.draft.set("training.attention", "unfused", *backend);
+  } else if (named == "flash") {
+    set_flash_attention(recipe, *backend);
+  } else if (named != "auto" && named != "fused") {
+    recipe.draft.leave_out(*backend, "not known: one of auto, flash, fused, unfused, local");
+  }
+  if (legacy != nullptr)
+    recipe.draft.leave_out(*legacy, "fused attention is usual; --attention-backend says whose kernels it runs");
+}
+
 void set_details(Recipe& recipe) {
   auto& o = recipe.options;
   auto& d = recipe.draft;
-  const auto attention = o.word("attention-backend").value_or("auto");
-  if (attention == "unfused" || attention == "local")
-    d.set("training.attention", "unfused", *o.find("attention-backend"));
-  if (attention == "flash") set_flash_attention(recipe, *o.find("attention-backend"));
-  (void)o.find("use-flash-attn");
+  set_attention(recipe);
   const auto hidden = o.decimal("hidden-dropout"), scores = o.decimal("attention-dropout");
   if (hidden.value_or(0.1) > 0 || scores.value_or(0.1) > 0)
     d.set("training.dropout", "true",

@@ -10,12 +10,14 @@
 ///   racks    of 72 GPUs are nodes, of which a job takes 64 GPUs each
 ///   in-network reduction   as the node, unless the row says that it was off ("NVLS off", "no SHARP")
 ///   algorithms   as the node's library; over GPUDirect-TCPXO without LL128 unless the row says "LL128 profile"
+///   TPU      the catalog's chip of that name. The group is one axis of a slice where the column collective says so
+///            ("1 axis of 4x4x4"), else the whole slice: of the shape that it names ("2x2x2"), or the most even one
+///            of n_ranks chips
 ///   bytes    nccl-tests sizes: the whole array V of all-reduce, all-gather and reduce-scatter; of an all-to-all
 ///            what one rank sends, V/N (with that convention busbw = algbw (N-1)/N there, as printed)
 ///   time     time_us; without it size / algbw, or from busbw by the factor 2 (N-1)/N or (N-1)/N
 ///
-/// Rows without any of these, psum rows (one log line each, definition of their bandwidth unknown) and TPU7x's (what
-/// its sizes count is not clear) do not count.
+/// A row whose column left_out says why it is no measurement of these does not count.
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -29,7 +31,7 @@ namespace lockstep::validation {
 
 struct MeasuredCollective {
   std::string table, text, chip, inter_net, notes;
-  Location where;
+  Location where, chip_where, ranks_where;
   workloads::CollectiveKind kind = workloads::CollectiveKind::all_reduce;
   int ranks = 0, nodes = 1;
   double bytes = 0;  ///< as nccl-tests count them
@@ -40,7 +42,7 @@ struct MeasuredCollective {
 
 struct ValidatedCollective {
   MeasuredCollective row;
-  std::string network;  ///< scale-up network of a single node, or fabric between nodes
+  std::string network;  ///< scale-up network of a single node, or fabric between nodes; with the node that a row names
   std::string choice;   ///< "ring (Simple)"
   double predicted_s = 0;
   [[nodiscard]] double error() const { return predicted_s / row.seconds - 1; }
@@ -60,8 +62,12 @@ struct CollectiveErrors {
 inline constexpr double long_median_target = 0.08, long_p90_target = 0.2, short_median_target = 0.3;
 
 [[nodiscard]] bool has_collective_columns(const CsvTable& table);
-/// Rows that count, in their order; cells that cannot be read go to the table's problems.
-[[nodiscard]] std::vector<MeasuredCollective> read_measured_collectives(const CsvTable& table, const std::string& name);
+/// Rows that count, in their order; what is wrong with the others goes to the table's problems, which are `problems`.
+[[nodiscard]] std::vector<MeasuredCollective> read_measured_collectives(const CsvTable& table, const std::string& name,
+                                                                        const Problems& problems);
+/// Rows whose machine the catalog does not have, each machine once.
+void check_machines(const std::vector<MeasuredCollective>& rows, const std::filesystem::path& catalog,
+                    Problems& problems);
 /// In the order of the rows. `catalog`: the folder with nodes and fabrics. Throws ConfigError for rows of machines that
 /// it does not know. `change`: what is tried out on the networks between units.
 [[nodiscard]] std::vector<ValidatedCollective> validate_collectives(

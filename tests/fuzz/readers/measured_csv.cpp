@@ -4,7 +4,9 @@
 
 #include "sim/studies/calibration/measured_kernels.hpp"
 #include "sim/studies/calibration/nccl_log.hpp"
+#include "sim/studies/calibration/validate_attention.hpp"
 #include "sim/studies/calibration/validate_products.hpp"
+#include "sim/studies/validation/measured_collectives.hpp"
 #include "sim/studies/validation/published_tables.hpp"
 #include "tests/fuzz/readers/target.hpp"
 
@@ -31,6 +33,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)calibration::read_timed_collectives(table);
   if (calibration::has_product_columns(table))
     (void)test::answered([&] { (void)calibration::validate_products(table, "fuzzed", ""); });
+  if (calibration::has_attention_columns(table))
+    (void)test::answered([&] { (void)calibration::validate_attention(table, "fuzzed", "calibrated"); });
+  if (validation::has_collective_columns(table)) {
+    (void)test::answered([&] {
+      const auto rows = validation::read_measured_collectives(table, "fuzzed", problems);
+      validation::check_machines(rows, test::source_folder() / "topologies/catalog", problems);
+    });
+  }
   if (validation::has_measured_columns(table))
     (void)test::answered([&] { read_scenarios(validation::read_measured_runs(table, "fuzzed")); });
   for (const auto& published : validation::published_tables()) {

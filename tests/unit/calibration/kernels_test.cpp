@@ -232,5 +232,23 @@ TEST(CalibrateChip, WritesABlockThatIsReadBack) {
   EXPECT_EQ(read.sources, std::vector<std::string>{"a \"quoted\" log"});
 }
 
+// With whose kernels they are, and with those of other libraries; to four digits.
+TEST(CalibrateChip, WritesKernelsOfAttentionAndSums) {
+  for (const auto* name : {"h100", "b200", "tpu-v5p"}) {
+    auto kernels = *chip_of(name).kernels;
+    kernels.attention.unlike_heads = 0.75;
+    kernels.accumulation = 0.5;
+    Problems problems;
+    const auto view = YamlView::from_text(calibration::kernels_yaml(kernels, "mine"), "written.yaml", problems);
+    const auto read = topologies::read_chip_kernels(view["kernels"]);
+    problems.throw_if_any();
+    EXPECT_EQ(read.attention, kernels.attention) << name;
+    EXPECT_EQ(read.other_attention, kernels.other_attention) << name;
+    EXPECT_EQ(read.accumulation, kernels.accumulation);
+    EXPECT_EQ(read.indexed, kernels.indexed);
+    EXPECT_EQ(read.grouped_tile, kernels.grouped_tile);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::test

@@ -52,12 +52,29 @@ TEST(ValidateAttention, CountsAsBenchmarksDoAndPredictsAsSteps) {
   EXPECT_NEAR(at_peak.front().predicted_s, 3 * flops / 989e12, 1e-9);
 }
 
-TEST(ValidateAttention, SkipsWhatNoChipKnows) {
-  const auto runs = validated(
-      "h100,flash-attention-9,bf16,forward,true,16,8192,8192,128,,1,\n"
-      "nobody,cudnn-9,bf16,forward,true,16,8192,8192,128,,1,\n");
-  EXPECT_EQ(runs[0].run.skipped_because, "chip h100 has no kernels of attention 'flash-attention-9' in bf16");
-  EXPECT_EQ(runs[1].run.skipped_because, "the catalog has no nobody, cudnn-9");
+/// The columns of all problems of these rows.
+std::vector<std::string> problems_of(const std::string& rows) {
+  Problems problems;
+  const auto text = header + rows;
+  const CsvTable table(text, "attention.csv", problems);
+  (void)calibration::validate_attention(table, "attention", "calibrated");
+  std::vector<std::string> keys;
+  for (const auto& problem : problems.list()) keys.push_back(std::to_string(problem.where.line) + " " + problem.key);
+  return keys;
+}
+
+TEST(ValidateAttention, EveryMistakeHasItsPlace) {
+  EXPECT_EQ(problems_of("h100,flash-attention-9,bf16,forward,true,16,8192,8192,128,,1,\n"
+                        "nobody,cudnn-9,bf16,forward,true,16,8192,8192,128,,1,\n"
+                        "h100,cudnn-9,bf17,sideways,perhaps,0,99999999,-1,128,x,,\n"
+                        "h100,cudnn-9,bf16,both,false,16,8192,8192,128,,-5,\n"),
+            (std::vector<std::string>{"2 kernel", "3 chip", "4 precision", "4 pass", "4 value_head_size", "4 heads",
+                                      "4 queries", "4 keys", "4 causal", "4 tflops", "5 tflops"}));
+}
+
+TEST(ValidateAttention, SkipsChipsWithoutKernels) {
+  const auto runs = validated("h20,cudnn-9,bf16,forward,true,16,8192,8192,128,,1,\n");
+  EXPECT_EQ(runs[0].run.skipped_because, "chip h20 has no kernels of attention 'cudnn-9' in bf16");
 }
 
 // 346 published rates; four parameters for each chip and library.

@@ -166,6 +166,19 @@ TEST(FromTrace, ClassesWithoutKernelsKeepTheirRates) {
                                      "attention, backward."));
 }
 
+// Where the scenario names kernels of attention, those are the ones whose rates are fitted.
+TEST(FromTrace, FitsTheKernelsOfAttentionThatAreNamed) {
+  LlamaTrace trace;
+  auto said = the_model;
+  said.push_back({"training.attention_kernel", "flash-attention-2"});
+  const auto made = scenario_of(trace.json(), said);
+  for (const auto kind : {from_trace::KernelClass::attention_forward, from_trace::KernelClass::attention_backward}) {
+    const auto& attention = row(made, kind);
+    EXPECT_TRUE(attention.measured);
+    EXPECT_NEAR(attention.fitted / attention.recorded, 1, 2e-3);
+  }
+}
+
 // Products at 40 PFLOP/s, forty times the peak, are not those of this model on this chip: they keep the catalog's rate,
 // and attention is fitted all the same. Where nothing is in reach the trace is refused in one line.
 TEST(FromTrace, ClassesOutOfReachKeepTheirRates) {

@@ -75,6 +75,22 @@ TEST(MegatronRecipe, KernelsOfAttention) {
   EXPECT_EQ(of("auto", "training.attention_kernel"), "");
 }
 
+// Nothing is swallowed: a backend that is not known, none at all, and a flag of models before Megatron Core.
+TEST(MegatronRecipe, UnknownKernelsOfAttentionAreReported) {
+  for (const std::string end : {"--attention-backend foo", "--attention-backend", "--use-flash-attn"}) {
+    const auto recipe = imported(
+        "torchrun pretrain_gpt.py --num-layers 4 --hidden-size 1024 --num-attention-heads 8 --seq-length 1024 "
+        "--max-position-embeddings 1024 --micro-batch-size 1 --global-batch-size 64 --vocab-size 32000 --bf16 " +
+            end + "\n",
+        "h100:1");
+    EXPECT_EQ(std::count_if(recipe.left_out.begin(), recipe.left_out.end(),
+                            [&](const auto& left) { return left.option == end; }),
+              1)
+        << end;
+    EXPECT_EQ(value_of(recipe, "training.attention_kernel"), "");
+  }
+}
+
 TEST(MegatronRecipe, ShellIsReadNotRun) {
   const auto recipe = of_file("megatron", "llama3_8b_fp8.sh");
   EXPECT_EQ(value_of(recipe, "model.vocabulary"), "128256");

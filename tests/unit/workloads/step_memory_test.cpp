@@ -154,6 +154,20 @@ TEST(StepMemoryTest, AnUnfusedLossMovesWhatItHoldsThreeTimes) {
   EXPECT_EQ(moved(Bytes(12)), Bytes(40 * logits));
 }
 
+// 19 kernels compute the loss and 8 its gradient, each once for a tile; the gradient is left by the forward, or
+// computed in the backward with logits that are computed again.
+TEST(StepMemoryTest, AnUnfusedLossLaunchesItsKernelsOnce) {
+  const auto kernels = [](bool again, workloads::StepPass pass) {
+    workloads::DerivePolicy policy{.loss_element = Bytes(12), .loss_tiles = 2};
+    policy.loss_again = again;
+    const auto graph = derived(transformer(), workloads::Parallel{.data = 4}, policy).step();
+    return graph.op(named(graph, "cross-entropy", 3, pass))->shape.kernels;
+  };
+  EXPECT_EQ(kernels(false, workloads::StepPass::forward), 2 * 27);
+  EXPECT_EQ(kernels(true, workloads::StepPass::forward), 2 * 19);
+  EXPECT_EQ(kernels(true, workloads::StepPass::backward), 2 * 8);
+}
+
 // In n tiles 1 / n of the logits, of their gradient and of the workspace exist at a time, and the products with logits
 // run n times on 1 / n of the tokens: each further time reads the matrix, D V / Y numbers, once more.
 TEST(StepMemoryTest, ALossInTilesHoldsOneTileOfTheLogits) {
@@ -215,6 +229,22 @@ TEST(StepMemoryTest, WeightsInFp32AloneAreTheirOwnMasterCopy) {
     return graph.op(named(graph, "adam update", 0, workloads::StepPass::update))->traffic.value();
   };
   EXPECT_EQ(moved(copies) * 26, moved(alone) * 30);
+}
+
+// What ZeRO-1 gathers after the update are weights as they are stored: 4 bytes each in fp32, twice those of 16 bits.
+TEST(StepMemoryTest, UpdatedWeightsTravelAsTheyAreStored) {
+  const auto gathered = [](Bytes element) {
+    const auto layers = derived(transformer(), workloads::Parallel{.data = 4, .zero = 1}, {.stored_element = element});
+    std::int64_t sum = 0;
+    for (const auto& layer : layers.kinds) {
+      for (const auto& update : layer.weights) {
+        for (const auto& gather : update.publish) sum += gather.full_size.value();
+      }
+    }
+    return sum;
+  };
+  EXPECT_GT(gathered(Bytes(2)), 0);
+  EXPECT_EQ(gathered(Bytes(4)), 2 * gathered(Bytes(2)));
 }
 
 // A tied head's gradient takes the embedding's memory from the start of the backward on.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/studies/collective_errors.hpp"
 #include "tools/output/studies/percent_column_private.hpp"
@@ -47,7 +48,7 @@ std::string collective_errors_text(const std::vector<validation::ValidatedCollec
   const auto worst = worst_first(collectives);
   for (std::size_t i = 0; i < std::min(shown_rows, worst.size()); ++i) {
     const auto& one = *worst[i];
-    rows.add({row_text(one), microseconds(one.predicted_s) + " us", microseconds(one.row.seconds) + " us",
+    rows.add({row_text(one), format(Seconds(one.predicted_s)), format(Seconds(one.row.seconds)),
               signed_percent(one.error()), one.choice});
   }
   return table.to_string() + "\n" + rows.to_string();

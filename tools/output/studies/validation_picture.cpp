@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/colours.hpp"
 #include "tools/output/elements/svg.hpp"
 #include "tools/output/elements/table.hpp"
@@ -68,16 +69,16 @@ std::string validation_picture(const std::vector<validation::ValidatedRun>& runs
     if (!run.counts()) continue;
     const auto table =
         static_cast<std::size_t>(std::find(tables.begin(), tables.end(), run.run.table) - tables.begin());
-    const auto text = run.run.table + " " + run.run.name + ", " + run.run.family + ": " + fixed(run.predicted_s, 3) +
-                      " s, measured " + fixed(run.measured_s, 3) + " s";
+    const auto text = run.run.table + " " + run.run.name + ", " + run.run.family + ": " +
+                      format(Seconds(run.predicted_s)) + ", measured " + format(Seconds(run.measured_s));
     out += mark(x_of(std::log10(run.measured_s)), y_of(std::log10(run.predicted_s)), table, text);
   }
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const double y = top + 14 + 22 * static_cast<double>(i);
     out += mark(left + side + 24, y - 4, i, tables[i]) + svg::text_at(left + side + 36, y, "start", tables[i]);
   }
-  out += svg::text_at(left + side / 2, top + side + 44, "middle", "measured step, s");
-  out += svg::text_at(0, 0, "middle", "predicted step, s",
+  out += svg::text_at(left + side / 2, top + side + 44, "middle", "measured, s");
+  out += svg::text_at(0, 0, "middle", "predicted, s",
                       " transform=\"translate(22 " + fixed(top + side / 2, 1) + ") rotate(-90)\"");
   return out + "</svg>\n";
 }

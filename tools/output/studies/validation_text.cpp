@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/studies/collective_errors.hpp"
@@ -71,8 +72,8 @@ std::string validation_text(const std::vector<validation::ValidatedRun>& runs, b
     Table rows({"worst rows", "predicted", "measured", "error"});
     for (std::size_t i = 0; i < std::min(shown_rows, worst.size()); ++i) {
       const auto& run = *worst[i];
-      rows.add({run.run.table + " " + run.run.name + " (" + run.run.family + ")", fixed(run.predicted_s, 3) + " s",
-                fixed(run.measured_s, 3) + " s", signed_percent(run.error())});
+      rows.add({run.run.table + " " + run.run.name + " (" + run.run.family + ")", format(Seconds(run.predicted_s)),
+                format(Seconds(run.measured_s)), signed_percent(run.error())});
     }
     text += "\n" + rows.to_string();
   }

@@ -31,7 +31,7 @@ TEST(ValidationPicture, AnExactPredictionStandsOnTheDiagonal) {
   EXPECT_NEAR(place_of(marks[1]).first, 520 * 2.1 / 2.2, 0.1);
   const auto [x, y] = place_of(marks[2]);
   EXPECT_NEAR(y - x, 520 * std::log10(2) / 2.2, 0.15) << "twice too long";
-  EXPECT_EQ(marks[2].title, "t c, f: 20.000 s, measured 10.000 s");
+  EXPECT_EQ(marks[2].title, "t c, f: 20.00 s, measured 10.00 s");
 }
 
 // A row that is a tenth too long lies on the upper of the dashed lines.

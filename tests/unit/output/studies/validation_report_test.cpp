@@ -52,7 +52,7 @@ TEST(ValidationText, ALineForEachTableAndFamily) {
               ElementsAre("u", "1", "1", "30.0 %", "30.0 %", "+30.0 %", "30.0 %", "-"));
   EXPECT_EQ(line_with(text, "  f"), "");
   EXPECT_THAT(cells_of_line(line_with(text, "t line 2 (g)")),
-              ElementsAre("t line 2 (g)", "1.400 s", "2.000 s", "-30.0 %"));
+              ElementsAre("t line 2 (g)", "1.40 s", "2.00 s", "-30.0 %"));
   EXPECT_THAT(text, HasSubstr("skipped\n  2 of t: no such chip\n  1 of u: no such chip\n"));
   EXPECT_THAT(text, Not(HasSubstr("memory"))) << "nothing of it was measured";
   EXPECT_THAT(cells_of_line(line_with(output::validation_text(some_runs(), true), "  g")),
