@@ -67,6 +67,8 @@ void set_cluster(MeasuredRun& run, std::string_view chip, std::int64_t chips, co
       more += ", algorithms: [ring, tree, direct all-to-all, shift, in-network, in-network tree]";
     auto node = usual;
     node.more = more;
+    constexpr int whole_rack = 72;
+    if (node.chips == 64 && chips % node.chips != 0 && chips % whole_rack == 0) node.chips = whole_rack;
     return set_cluster(run, node, chips);
   }
   skip(run, "no machine with '" + std::string(chip) + "' in the catalog");
