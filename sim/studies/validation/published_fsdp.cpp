@@ -146,23 +146,32 @@ void torchtitan(const CsvRow& row, MeasuredRun& run) {
   set_family(run, row.text("model"), chip.substr(0, 4), precision);
 }
 
-/// Blocks that run again in the backward: the table prints model and hardware FLOPs as shares of the peak, and a block's
-/// forward is a third of its model FLOPs.
-std::int64_t blocks_run_again(double mfu, double hfu, std::int64_t layers) {
-  if (!(mfu > 0) || !(hfu > mfu)) return 0;
-  return std::llround(std::min(3 * (hfu / mfu - 1), 1.0) * static_cast<double>(layers));
+/// Blocks that run again in the backward, all but their last product: the table prints model and hardware FLOPs as
+/// shares of the peak, and a block's forward is a third of its model FLOPs. FLOPs of a token in units of 2 d_model,
+/// with all pairs of tokens, as the table's source counts them.
+std::int64_t blocks_run_again(const CsvRow& row, double mfu, double hfu) {
+  const auto number = [&](const char* column) { return static_cast<double>(row.integer(column, 1)); };
+  const auto layers = row.integer("layers", 1);
+  const double d_ff = number("d_ff");
+  const double forward =
+      2 * number("d_model") * (1 + number("kv_heads") / number("heads")) + 3 * d_ff + 2 * number("seq");
+  const double share = 3 * (hfu / mfu - 1) * forward / (forward - d_ff);
+  if (share <= 0) return 0;
+  return share < 1 ? std::llround(share * static_cast<double>(layers)) : layers;
 }
 
 void fms_fsdp(const CsvRow& row, MeasuredRun& run) {
   set_model(run, row);
   const auto chips = row.integer("n_chips");
   const auto chip = lower_case(row.text("chip"));
-  // What joins a node to others is shared by its 8 chips.
-  const auto fabric = "{like: roce-400g, link: " + std::to_string(row.integer("node_gbps") / 8) + " Gbps}";
+  // A node's rate as so many adapters of 100 Gbps.
+  const auto adapters = std::to_string(row.integer("node_gbps") / 100);
+  const auto nics = ", nics: {count: " + adapters + ", rate: 100 Gbps, pcie: 31.5 GB/s}";
+  constexpr std::string_view fabric = "{like: efa, link: 100 Gbps}";
   if (chip.find("a100") != std::string::npos) {
-    set_cluster(run, GpuNode{"dgx-a100", 8, "", fabric}, chips);
+    set_cluster(run, GpuNode{"dgx-a100", 8, nics, fabric}, chips);
   } else if (chip.find("h100") != std::string::npos) {
-    set_cluster(run, GpuNode{"dgx-h100", 8, "", fabric}, chips);
+    set_cluster(run, GpuNode{"dgx-h100", 8, nics, fabric}, chips);
     run.set("training.attention_kernel", "flash-attention-2");  // scaled_dot_product_attention of PyTorch 2
   } else {
     set_cluster(run, row.text("chip"), chips);
@@ -172,6 +181,8 @@ void fms_fsdp(const CsvRow& row, MeasuredRun& run) {
   if (sharding == "hsdp") {  // split in a node, replicated over nodes
     degrees.fsdp = std::min<std::int64_t>(chips, 8);
     degrees.data = chips / degrees.fsdp;
+    run.set("mesh.fsdp", "[gpu]");
+    if (degrees.data > 1) run.set("mesh.data", "[node]");
   } else if (sharding == "fsdp") {
     degrees.fsdp = chips;
   } else {
@@ -186,8 +197,8 @@ void fms_fsdp(const CsvRow& row, MeasuredRun& run) {
   run.set("training.precision", precision);
   run.set("training.master_weights", "true");
   run.set("training.cross_entropy", "unfused");
-  if (const auto mfu = row.number("mfu"), hfu = row.number("hfu"); mfu && hfu) {
-    const auto again = blocks_run_again(*mfu, *hfu, row.integer("layers"));
+  if (const auto mfu = row.number("mfu"), hfu = row.number("hfu"); mfu && hfu && *mfu > 0) {
+    const auto again = blocks_run_again(row, *mfu, *hfu);
     if (again > 0) {
       set_needed_recompute(run);  // use_reentrant=False stops early
       run.set("training.recompute.layers", again);
@@ -238,8 +249,8 @@ std::vector<PublishedTable> fsdp_tables() {
        {"DGX nodes; the 400 or 800 Gbps of a node are shared by its chips. torch.compile, master weights, "
         "cross-entropy unfused.",
         "HSDP splits weights in a node and replicates them over nodes.",
-        "As many blocks run again as the printed shares of model and hardware FLOPs say (3 (HFU / MFU - 1) of them), "
-        "without their last product."},
+        "As many blocks run again, without their last product, as the printed shares of model and hardware FLOPs "
+        "say."},
        {"model", "layers", "d_model", "d_ff", "heads", "kv_heads", "vocab", "seq", "local_batch", "precision", "chip",
         "n_chips", "node_gbps", "sharding", "mfu", "hfu", "tokens_per_s_per_gpu"},
        fms_fsdp},

@@ -47,22 +47,12 @@ void google(const CsvRow& row, const std::string& accelerator, std::int64_t chip
   run.set("training.recompute.parts", without_first ? "[norms, activations, mlp]" : "[norms, activations]");
 }
 
-// Peaks: AMD Instinct MI350X data sheet, the MI355X's silicon at a lower clock for 1000 W instead of 1400.
-constexpr GpuNode mi350x{
-    "mi355x", 8,
-    ", chip: {like: mi355x, peak: {bf16: 2300 TFLOP/s, fp16: 2300 TFLOP/s, fp8: 4600 TFLOP/s, int8: 4600 TFLOP/s, "
-    "fp4: 9200 TFLOP/s, mxfp8: 4600 TFLOP/s}}"};
-
 void llama31(const CsvRow& row, MeasuredRun& run) {
   const auto benchmark = row.text("benchmark"), accelerator = row.text("accelerator");
   set_model(run, benchmark);
   const auto chips = row.integer("n_accel");
   const NodeUse use{.launched_as_graph = is_true(row.text("cuda_graph"))};
-  if (lower_case(accelerator).find("mi350x") != std::string::npos) {
-    set_cluster(run, mi350x, chips);
-  } else {
-    set_cluster(run, accelerator, chips, use);
-  }
+  set_cluster(run, accelerator, chips, use);
   auto degrees = megatron_degrees(run, chips, row.integer("tp", 1), row.integer("pp", 1), row.integer("cp", 1), 1);
   degrees.chunks = row.integer("vp", 1);
   set_degrees(run, degrees);
@@ -121,8 +111,7 @@ std::vector<PublishedTable> mlperf_tables() {
            {"Megatron Core as above on AMD's chips too; iterations launched as graphs where the settings say so, "
             "collectives beside products where TP_COMM_OVERLAP is set, updated weights gathered in 8 bits in fp8.",
             "Every submission that names its settings; a second one that repeats a run of the round before is left "
-            "out. Racks of 72 chips are used whole where 72 divide a job.",
-            "MI350X: the MI355X with the peaks of its data sheet."},
+            "out. Racks of 72 chips are used whole where only 72 divide a job."},
            {"benchmark", "accelerator", "n_accel", "gbs", "seq", "tp", "pp", "vp", "cp", "mbs", "precision",
             "cuda_graph", "tp_comm_overlap", "step_time_s"},
            llama31}};
