@@ -1,4 +1,7 @@
-// PyTorch's FSDP: MosaicML's LLM Foundry and torchtitan.
+// PyTorch's FSDP: MosaicML's LLM Foundry, torchtitan and IBM's fms-fsdp.
+#include <algorithm>
+#include <cmath>
+
 #include "sim/studies/validation/published_private.hpp"
 
 namespace lockstep::validation {
@@ -143,6 +146,69 @@ void torchtitan(const CsvRow& row, MeasuredRun& run) {
   set_family(run, row.text("model"), chip.substr(0, 4), precision);
 }
 
+/// Blocks that run again in the backward, all but their last product: the table prints model and hardware FLOPs as
+/// shares of the peak, and a block's forward is a third of its model FLOPs. FLOPs of a token in units of 2 d_model,
+/// with all pairs of tokens, as the table's source counts them.
+std::int64_t blocks_run_again(const CsvRow& row, double mfu, double hfu) {
+  const auto number = [&](const char* column) { return static_cast<double>(row.integer(column, 1)); };
+  const auto layers = row.integer("layers", 1);
+  const double d_ff = number("d_ff");
+  const double forward =
+      2 * number("d_model") * (1 + number("kv_heads") / number("heads")) + 3 * d_ff + 2 * number("seq");
+  const double share = 3 * (hfu / mfu - 1) * forward / (forward - d_ff);
+  if (share <= 0) return 0;
+  return share < 1 ? std::llround(share * static_cast<double>(layers)) : layers;
+}
+
+void fms_fsdp(const CsvRow& row, MeasuredRun& run) {
+  set_model(run, row);
+  const auto chips = row.integer("n_chips");
+  const auto chip = lower_case(row.text("chip"));
+  // A node's rate as so many adapters of 100 Gbps.
+  const auto adapters = std::to_string(row.integer("node_gbps") / 100);
+  const auto nics = ", nics: {count: " + adapters + ", rate: 100 Gbps, pcie: 31.5 GB/s}";
+  constexpr std::string_view fabric = "{like: efa, link: 100 Gbps}";
+  if (chip.find("a100") != std::string::npos) {
+    set_cluster(run, GpuNode{"dgx-a100", 8, nics, fabric}, chips);
+  } else if (chip.find("h100") != std::string::npos) {
+    set_cluster(run, GpuNode{"dgx-h100", 8, nics, fabric}, chips);
+    run.set("training.attention_kernel", "flash-attention-2");  // scaled_dot_product_attention of PyTorch 2
+  } else {
+    set_cluster(run, row.text("chip"), chips);
+  }
+  RunDegrees degrees;
+  const auto sharding = lower_case(row.text("sharding"));
+  if (sharding == "hsdp") {  // split in a node, replicated over nodes
+    degrees.fsdp = std::min<std::int64_t>(chips, 8);
+    degrees.data = chips / degrees.fsdp;
+    run.set("mesh.fsdp", "[gpu]");
+    if (degrees.data > 1) run.set("mesh.data", "[node]");
+  } else if (sharding == "fsdp") {
+    degrees.fsdp = chips;
+  } else {
+    skip(run, "another sharding: " + sharding);
+  }
+  if (degrees.ranks() != chips) skip(run, "the degrees do not make up the chips");
+  set_degrees(run, degrees);
+  const auto local = row.integer("local_batch");
+  if (local > most_sequences) return skip(run, "a local batch of " + std::to_string(local));
+  set_batch(run, local * degrees.replicas(), row.integer("seq"), local, degrees);
+  const auto precision = precision_called(run, row.text("precision"));
+  run.set("training.precision", precision);
+  run.set("training.master_weights", "true");
+  run.set("training.cross_entropy", "unfused");
+  if (const auto mfu = row.number("mfu"), hfu = row.number("hfu"); mfu && hfu && *mfu > 0) {
+    const auto again = blocks_run_again(row, *mfu, *hfu);
+    if (again > 0) {
+      set_needed_recompute(run);  // use_reentrant=False stops early
+      run.set("training.recompute.layers", again);
+    }
+  }
+  if (const auto rate = row.number("tokens_per_s_per_gpu"))
+    run.time = Measurement{*rate, Measurement::Unit::tokens_per_second_per_chip};
+  set_family(run, row.text("model"), row.text("chip"), precision);
+}
+
 }  // namespace
 
 std::vector<PublishedTable> fsdp_tables() {
@@ -178,6 +244,16 @@ std::vector<PublishedTable> fsdp_tables() {
        {"model", "seq", "local_batch", "gbs", "precision", "n_chips", "fsdp", "tp", "pp", "cp", "technique",
         "recompute", "tokens_per_s_per_gpu", "mem_gib"},
        torchtitan},
+      {"fms_fsdp",
+       "LLaMA 2 of 7B to 70B with FSDP on A100 and H100 (foundation-model-stack/fms-fsdp)",
+       {"DGX nodes; the 400 or 800 Gbps of a node are shared by its chips. torch.compile, master weights, "
+        "cross-entropy unfused.",
+        "HSDP splits weights in a node and replicates them over nodes.",
+        "As many blocks run again, without their last product, as the printed shares of model and hardware FLOPs "
+        "say."},
+       {"model", "layers", "d_model", "d_ff", "heads", "kv_heads", "vocab", "seq", "local_batch", "precision", "chip",
+        "n_chips", "node_gbps", "sharding", "mfu", "hfu", "tokens_per_s_per_gpu"},
+       fms_fsdp},
   };
 }
 

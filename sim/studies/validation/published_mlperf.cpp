@@ -1,4 +1,4 @@
-// MLPerf Training's GPT-3 benchmark: steps from the raw logs.
+// MLPerf Training's GPT-3 and LLaMA 3.1 benchmarks: steps from the raw logs.
 #include "sim/studies/validation/published_private.hpp"
 
 namespace lockstep::validation {
@@ -47,6 +47,25 @@ void google(const CsvRow& row, const std::string& accelerator, std::int64_t chip
   run.set("training.recompute.parts", without_first ? "[norms, activations, mlp]" : "[norms, activations]");
 }
 
+void llama31(const CsvRow& row, MeasuredRun& run) {
+  const auto benchmark = row.text("benchmark"), accelerator = row.text("accelerator");
+  set_model(run, benchmark);
+  const auto chips = row.integer("n_accel");
+  const NodeUse use{.launched_as_graph = is_true(row.text("cuda_graph"))};
+  set_cluster(run, accelerator, chips, use);
+  auto degrees = megatron_degrees(run, chips, row.integer("tp", 1), row.integer("pp", 1), row.integer("cp", 1), 1);
+  degrees.chunks = row.integer("vp", 1);
+  set_degrees(run, degrees);
+  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
+  set_megatron_core(run, precision_called(run, row.text("precision")));
+  if (!is_true(row.text("tp_comm_overlap"))) run.set("communication.collective_matmul", "false");
+  // FP8_PARAMS or FP8_PARAM_GATHER in config_common.sh, which config_common_fp4.sh turns off.
+  if (run.value_of("training.precision") == "fp8") run.set("training.low_precision_gather", "true");
+  set_hopper_attention(run, accelerator, "cudnn-9.0");
+  if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
+  set_family(run, benchmark, accelerator, run.value_of("training.precision"));
+}
+
 void mlperf(const CsvRow& row, MeasuredRun& run) {
   const auto accelerator = row.text("accelerator");
   const auto benchmark = row.text("benchmark");
@@ -86,7 +105,16 @@ std::vector<PublishedTable> mlperf_tables() {
             "loss works in place, as MaxText's."},
            {"benchmark", "accelerator", "n_accel", "gbs", "seq", "tp", "pp", "vp", "cp", "mbs", "fp8", "tpu_parallel",
             "step_time_s_median_from_blocks"},
-           mlperf}};
+           mlperf},
+          {"mlperf_llama31",
+           "LLaMA 3.1 405B and 8B in MLPerf Training 5.0 and 5.1, median step of the raw logs (mlcommons)",
+           {"Megatron Core as above on AMD's chips too; iterations launched as graphs where the settings say so, "
+            "collectives beside products where TP_COMM_OVERLAP is set, updated weights gathered in 8 bits in fp8.",
+            "Every submission that names its settings; a second one that repeats a run of the round before is left "
+            "out. Racks of 72 chips are used whole where only 72 divide a job."},
+           {"benchmark", "accelerator", "n_accel", "gbs", "seq", "tp", "pp", "vp", "cp", "mbs", "precision",
+            "cuda_graph", "tp_comm_overlap", "step_time_s"},
+           llama31}};
 }
 
 }  // namespace lockstep::validation

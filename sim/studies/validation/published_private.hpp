@@ -46,7 +46,7 @@ struct NodeUse {
       true;  ///< all-to-alls of experts as DeepEP's; else NCCL's, which sends a token to each expert anew
 };
 /// The usual machine of a chip that is called "DGX-H100" or "NVIDIA A100-SXM4-80GB"; skips the run if it is not known.
-/// 72-chip racks are used 64 chips at a time, since jobs are sized in powers of two.
+/// 72-chip racks are used 64 chips at a time, since jobs are sized in powers of two, unless only 72 divide the job.
 void set_cluster(MeasuredRun& run, std::string_view chip, std::int64_t chips, const NodeUse& use = {});
 /// Slices of TPUs ("v5p", "TPU-trillium"), as near to a cube (a square) as their number allows, with axes that wrap if
 /// possible; skips the run if the chip is not known.

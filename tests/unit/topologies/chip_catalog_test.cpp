@@ -12,10 +12,11 @@ namespace {
 const std::filesystem::path catalog = std::filesystem::path(source_dir) / "topologies/catalog";
 
 TEST(ChipCatalog, HoldsEveryChipSorted) {
-  EXPECT_THAT(topologies::chip_names(catalog),
-              testing::ElementsAre("a100", "a100-40gb", "ascend-910c", "b200", "b300", "gb200", "gb300", "h100", "h20",
-                                   "h200", "h800", "l40s", "mi300x", "mi325x", "mi355x", "mi455x", "rubin", "tpu-v3",
-                                   "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7x", "trainium2", "trainium3"));
+  EXPECT_THAT(
+      topologies::chip_names(catalog),
+      testing::ElementsAre("a100", "a100-40gb", "ascend-910c", "b200", "b300", "gb200", "gb300", "h100", "h20", "h200",
+                           "h800", "l40s", "mi300x", "mi325x", "mi350x", "mi355x", "mi455x", "rubin", "tpu-v3",
+                           "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7x", "trainium2", "trainium3"));
 }
 
 TEST(ChipCatalog, EveryChipReadsWithoutProblemsAndNamesItsSources) {

@@ -227,6 +227,46 @@ TEST(PublishedTables, RecipesOnIronwood) {
   EXPECT_EQ(kept.at("qwen3-235b-a22b, v7x, bf16"), "[expert down projection]");
 }
 
+// MLPerf 5.0 and 5.1: 5120 GB200 with TP 4, PP 8, CP 2 are 80 replicas, 1280 / 80 = 16 microbatches, and 64 chips of a
+// rack; 72 chips are a rack. What 8-bit products read is gathered in 8 bits, not what 4-bit products read.
+TEST(PublishedTables, Llama31OfMlperf) {
+  const auto runs = runs_of("mlperf_llama31");
+  const auto of = [&](const std::string& source) {
+    for (const auto& run : runs) {
+      if (run.source.find(source) != std::string::npos) return run;
+    }
+    throw std::runtime_error("no run " + source);
+  };
+  const auto large = scenario_of(of("hsg_ngpu5120"), ".");
+  EXPECT_EQ(axis(large, "data"), 80);
+  EXPECT_EQ(large.batch.microbatches, 16);
+  EXPECT_EQ(large.pipeline.chunks, 8);
+  EXPECT_FALSE(large.training.low_precision_gather);
+  EXPECT_THAT(of("hsg_ngpu5120").value_of("cluster"), HasSubstr("like: gb200-nvl72, chips: 64"));
+  const auto rack = of("theia_ngpu72");
+  EXPECT_THAT(rack.value_of("cluster"), HasSubstr("like: gb300-nvl72, chips: 72"));
+  EXPECT_TRUE(scenario_of(rack, ".").training.low_precision_gather);
+  EXPECT_EQ(scenario_of(rack, ".").cluster.chip().kernels->host, Seconds(0)) << "launched as a graph";
+  EXPECT_EQ(scenario_of(of("MI350X_EPYC"), ".").cluster.chip().name, "mi350x");
+  EXPECT_EQ(scenario_of(of("MI355X_EPYC"), ".").batch.microbatches, 2);
+}
+
+// Blocks that run again without their last product: 3 (HFU / MFU - 1) f / (f - d_ff), f = 2 d (1 + kv / heads) + 3 d_ff
+// + 2 T. 13B: f = 2 x 5120 x 2 + 3 x 13,824 + 2 x 4096 = 70,144; on H100 3 (0.46 / 0.43 - 1) x 70,144 / 56,320 = 0.261
+// of 40 blocks. 70B on A100: more than all, 80. Eight NICs of 100 Gbps make 800 Gbps.
+TEST(PublishedTables, FmsFsdp) {
+  const auto runs = runs_of("fms_fsdp");
+  EXPECT_EQ(runs.at(5).value_of("training.recompute.layers"), "10");
+  EXPECT_EQ(runs.at(3).value_of("training.recompute.layers"), "80");
+  EXPECT_EQ(runs.at(0).value_of("training.recompute.layers"), "");
+  EXPECT_EQ(axis(scenario_of(runs.at(0), "."), "fsdp"), 8);
+  EXPECT_EQ(axis(scenario_of(runs.at(0), "."), "data"), 16);
+  EXPECT_EQ(runs.at(0).value_of("mesh.fsdp"), "[gpu]");
+  EXPECT_EQ(axis(scenario_of(runs.at(7), "."), "fsdp"), 96);
+  EXPECT_THAT(runs.at(7).value_of("cluster"), HasSubstr("nics: {count: 8, rate: 100 Gbps"));
+  EXPECT_NEAR(static_cast<double>(count_parameters(scenario_of(runs.at(2), ".").model).total()), 33.7e9, 0.1e9);
+}
+
 // A file with other columns is told so at its header, not row by row.
 TEST(PublishedTables, MissingColumnsAreNamedOnce) {
   Problems problems;
