@@ -244,7 +244,8 @@ void megatron_llama3(const CsvRow& row, MeasuredRun& run) {
 
 constexpr std::string_view core =
     "Megatron Core: fused causal attention, sequence parallelism beside tensor parallelism, nothing computed again, "
-    "optimizer state split over the replicas (ZeRO-1). "
+    "optimizer state split over the replicas (ZeRO-1). Neighbouring ranks are those of the tensor axis, then of the "
+    "context, expert, data and pipeline axes. "
     "Tensor-parallel collectives run beside the products they belong to, and what fp8 products read is gathered in 8 "
     "bits, as the recipes' userbuffers settings say. "
     "Updated weights are gathered beside the next forward (overlap_param_gather). "

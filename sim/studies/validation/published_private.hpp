@@ -79,9 +79,13 @@ void set_software_of_experts(MeasuredRun& run, bool of_2026 = false);
 /// DeepSpeed's ZeRO-3 of 2021, after set_megatron_2021: each matrix is gathered by itself, gradients are reduced in
 /// every microbatch.
 void set_deepspeed_2021(MeasuredRun& run);
+/// Megatron Core numbers its ranks tensor, context, data, pipeline from the inside out (core/parallel_state.py,
+/// `order`), so that these axes take neighbours in this order, experts those of the data axis first. After the cluster
+/// and the degrees; where the chips of a node are no product of degrees the mesh is left open.
+void set_megatron_order(MeasuredRun& run);
 /// Megatron Core as NVIDIA runs it: fused causal attention, sequence parallelism, optimizer state split over the
-/// replicas; tensor-parallel collectives beside their products, gathers of what fp8 products read in 8 bits. After the
-/// degrees.
+/// replicas; tensor-parallel collectives beside their products, gathers of what fp8 products read in 8 bits; ranks in
+/// its order. After the cluster and the degrees.
 void set_megatron_core(MeasuredRun& run, const std::string& precision);
 /// The library of attention of a run's time, if the chip that its text names is an H100, H200 or H800.
 void set_hopper_attention(MeasuredRun& run, std::string_view chip, std::string_view kernel);

@@ -136,8 +136,30 @@ void set_deepspeed_2021(MeasuredRun& run) {
   run.set("communication.gradient_buckets", "layer");
 }
 
+void set_megatron_order(MeasuredRun& run) {
+  const auto cluster = run.value_of("cluster");
+  constexpr std::string_view chips_of_a_node = "chips: ";
+  const auto found = cluster.find(chips_of_a_node);
+  if (found == std::string::npos) return;
+  auto chips = leading_integer(cluster.substr(found + chips_of_a_node.size()), 1);  // of a node, that no axis has yet
+  std::string mesh;
+  for (const std::string_view axis : {"tensor", "context", "expert", "fsdp", "data", "pipeline"}) {
+    const auto size = leading_integer(run.value_of("parallel." + std::string(axis)), 1);
+    if (size <= 1) continue;
+    if (size % chips != 0 && chips % size != 0) return;  // ranks in their order are no product of parts
+    const auto inside = std::min(size, chips), nodes = size / inside;
+    chips /= inside;
+    std::string parts;
+    if (nodes > 1) parts = "node/" + std::to_string(nodes);
+    if (inside > 1) parts += (parts.empty() ? "gpu/" : ", gpu/") + std::to_string(inside);
+    mesh += (mesh.empty() ? "" : ", ") + std::string(axis) + ": [" + parts + "]";
+  }
+  if (!mesh.empty()) run.set("mesh", "{" + mesh + "}");
+}
+
 void set_megatron_core(MeasuredRun& run, const std::string& precision) {
   run.set("training.precision", precision);
+  set_megatron_order(run);
   if (!run.value_of("parallel.pipeline").empty() && run.value_of("pipeline.chunks").empty())
     run.set("communication.host_waits_for_transfers", "true");  // batch_p2p_sync, on where nothing is interleaved
   if (!run.value_of("parallel.tensor").empty()) {

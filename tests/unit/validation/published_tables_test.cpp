@@ -120,6 +120,30 @@ TEST(PublishedTables, ExpertsLieOnTensorAndDataRanks) {
   FAIL();
 }
 
+// Megatron Core numbers its ranks tensor, context, data, pipeline from the inside out. Qwen3 235B on 256 H100: 2 tensor
+// ranks leave 4 chips of a node of 8, so 16 experts' ranks are 4 of a node on 4 nodes, and 8 stages stride over these.
+// 340B and GPT-3 have their 8 and 4 tensor ranks in one node at every scale.
+TEST(PublishedTables, RanksOfMegatronCoreStandInItsOrder) {
+  std::size_t found = 0;
+  const auto expect = [&](const char* table, const char* family, const char* nodes, const char* mesh) {
+    for (const auto& run : runs_of(table)) {
+      if (!run.family.starts_with(family) || run.value_of("cluster").find(nodes) == std::string::npos) continue;
+      EXPECT_EQ(run.value_of("mesh"), mesh);
+      ++found;
+      return;
+    }
+  };
+  expect("megatron_bridge_perf", "Qwen3_235B_a22B, DGX-H100", "nodes: 32",
+         "{tensor: [gpu/2], expert: [node/4, gpu/4], pipeline: [node/8]}");
+  expect("dgxc_benchmarking", "Nemotron4 340b FP8, H100", "nodes: 64",
+         "{tensor: [gpu/8], data: [node/8], pipeline: [node/8]}");
+  EXPECT_EQ(found, 2U);
+  for (const auto& run : runs_of("mlperf_llm")) {
+    if (run.value_of("parallel.tensor") == "4" && run.value_of("parallel.pipeline") != "")
+      EXPECT_TRUE(run.value_of("mesh").starts_with("{tensor: [gpu/4], ")) << run.value_of("mesh");
+  }
+}
+
 // Recipes say more than rows: collectives run beside products, fp8 operands are gathered in 8 bits; iterations of Qwen3
 // 30B with dropped tokens on B200 are one graph, LLaMA 405B on H100 is launched kernel by kernel.
 TEST(PublishedTables, RecipesBesideTheRows) {
