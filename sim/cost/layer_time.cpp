@@ -14,12 +14,18 @@ constexpr double share_of_hidden = 0.1;
 
 bool computes(const workloads::BlockStep& step) { return step.kind == workloads::BlockStep::Kind::compute; }
 
-/// A pass of one layer: its longest chain of operations that wait for each other, and what runs beside that.
+/// A pass of one layer: its longest chain of operations that wait for each other, what runs beside that, and all that
+/// is computed and communicated. Computation beside communication runs `slowdown` times slower.
 struct OverlappedPass {
-  Seconds path{0}, hidden{0}, communication{0};
-  /// `more`: communication beside the pass from elsewhere.
+  double slowdown = 1;
+  Seconds path{0}, hidden{0}, computation{0}, communication{0};
+  /// `more`: communication beside the pass from elsewhere. While communication runs for B beside C of computation, at
+  /// most B / slowdown of it gets done, so that both take C + B (1 - 1 / slowdown), and C x slowdown at most.
   [[nodiscard]] Seconds beside(Seconds more) const {
-    return std::max(path, hidden + more) + (communication + more) * share_of_hidden;
+    const Seconds waited = path - std::min(path, computation);
+    const Seconds overlapped = std::max(Seconds(0), communication + more - waited);
+    const Seconds lost = std::min(overlapped * (1 - 1 / slowdown), (path - waited) * (slowdown - 1));
+    return std::max(path + lost, hidden + more) + (communication + more) * share_of_hidden;
   }
 };
 
@@ -28,6 +34,7 @@ OverlappedPass pass_overlapped(const workloads::BlockSteps& steps, collectives::
   Indexed<workloads::BlockStepId, Seconds> end(steps.size(), Seconds(0));
   std::map<std::string, Seconds> free;  // by stream
   OverlappedPass pass;
+  if (rates.kernels) pass.slowdown = overlap_slowdown(rates.kernels->chip);
   LayerBuckets weights(options.weight_buckets);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto& step = steps[i];
@@ -37,7 +44,7 @@ OverlappedPass pass_overlapped(const workloads::BlockSteps& steps, collectives::
       continue;
     }
     const Seconds time = operation_time(rates, step, collectives);
-    if (!computes(step)) pass.communication += time;
+    (computes(step) ? pass.computation : pass.communication) += time;
     if (beside) {
       pass.hidden += time;
       continue;
@@ -60,6 +67,14 @@ OverlappedPass pass_overlapped(const workloads::BlockSteps& steps, collectives::
 }
 
 }  // namespace
+
+double slowdown_without(const topologies::ChipKernels& chip, int held) {
+  return chip.units > 0 ? static_cast<double>(chip.units) / (chip.units - held) : 1;
+}
+
+double overlap_slowdown(const topologies::ChipKernels& chip) {
+  return std::max(slowdown_without(chip, chip.communication_units), 1 / (1 - chip.communication_memory));
+}
 
 void LayerBuckets::add(workloads::CollectiveKind kind, const workloads::AxisNames& axes, Bytes full_size) {
   const workloads::BucketKey key{kind, axes};

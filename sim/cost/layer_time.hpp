@@ -6,6 +6,7 @@
 
 #include "sim/collectives/collective_model.hpp"
 #include "sim/cost/time_model.hpp"
+#include "topologies/chips/chip_kernels.hpp"
 #include "workloads/pipeline/pipeline_timing.hpp"
 #include "workloads/sharded_layers/sharded_layer.hpp"
 #include "workloads/step/build_step.hpp"
@@ -18,6 +19,12 @@ namespace lockstep::cost {
 /// The time of a compute step or a collective.
 [[nodiscard]] Seconds operation_time(const ComputeRates& rates, const workloads::BlockStep& step,
                                      collectives::CollectiveModel& collectives);
+
+/// By how much kernels slow down while `held` multiprocessors are not theirs; 1 on chips that have none.
+[[nodiscard]] double slowdown_without(const topologies::ChipKernels& chip, int held);
+/// The factor by which compute takes longer while collectives run on the same chip: the larger of the factors for the
+/// multiprocessors and for the memory bandwidth that the collectives take.
+[[nodiscard]] double overlap_slowdown(const topologies::ChipKernels& chip);
 
 /// One microbatch through a layer, its compute and the communication that the next step waits for one after the other:
 /// what a stage of a pipeline takes. Collectives of weights and gradients, and steps on streams beside, take no time.
@@ -47,8 +54,9 @@ class LayerBuckets {
   std::vector<Bucket> all_;
 };
 
-/// One layer in one step with collectives beside compute, as far as dependencies and streams allow; all of the
-/// communication counts a tenth besides, since not all of it hides: what a placement of the mesh costs.
+/// One layer in one step with collectives beside compute, as far as dependencies and streams allow; compute slows down
+/// beside them as the chip says, and all of the communication counts a tenth besides, since not all of it hides: what a
+/// placement of the mesh costs.
 struct OverlappedTime {
   Seconds each;  ///< every microbatch
   Seconds once;  ///< once a step besides: gradients of the last microbatch beside its backward, updated weights at the

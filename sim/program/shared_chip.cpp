@@ -4,13 +4,10 @@
 #include <map>
 
 #include "sim/cost/kernel_time.hpp"
+#include "sim/cost/layer_time.hpp"
 
 namespace lockstep::program {
 namespace {
-
-double without(const topologies::ChipKernels& chip, int held) {
-  return chip.units > 0 ? static_cast<double>(chip.units) / (chip.units - held) : 1;
-}
 
 /// Finds the first kernel of each cell of a pipeline whose hosts wait for transfers; kernels come in program order.
 class FirstKernels {
@@ -32,16 +29,12 @@ class FirstKernels {
 
 }  // namespace
 
-double overlap_slowdown(const topologies::ChipKernels& chip) {
-  return std::max(without(chip, chip.communication_units), 1 / (1 - chip.communication_memory));
-}
-
 double dispatch_slowdown(const topologies::ChipKernels& chip, std::int32_t multiprocessors) {
-  return without(chip, std::min(multiprocessors, chip.units - 1));
+  return cost::slowdown_without(chip, std::min(multiprocessors, chip.units - 1));
 }
 
 void share_chip(Program& program, const workloads::StepGraph& step, const topologies::ChipKernels& chip) {
-  program.shared_slowdown = {overlap_slowdown(chip)};
+  program.shared_slowdown = {cost::overlap_slowdown(chip)};
   program.dispatch_slowdown.clear();
   const auto held_by = [&](const ProgramOp& op) { return step.op(op.vertex)->copies.multiprocessors; };
   const auto dispatch = std::find_if(program.ops.begin(), program.ops.end(), [&](const auto& op) {

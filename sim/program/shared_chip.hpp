@@ -7,11 +7,8 @@
 
 namespace lockstep::program {
 
-/// The factor by which compute takes longer while collectives run on the same chip: the larger of the factors for the
-/// multiprocessors and for the memory bandwidth that the collectives take.
-[[nodiscard]] double overlap_slowdown(const topologies::ChipKernels& chip);
-
-/// The same beside a dispatcher's transfers that hold so many multiprocessors: what they hold is missing, and no more.
+/// The factor by which compute takes longer beside a dispatcher's transfers that hold so many multiprocessors: what
+/// they hold is missing, and no more.
 [[nodiscard]] double dispatch_slowdown(const topologies::ChipKernels& chip, std::int32_t multiprocessors);
 
 /// Marks the operations of a lowered program that share their chip, and sets when the host has launched each kernel.

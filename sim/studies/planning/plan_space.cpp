@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "sim/cost/layer_time.hpp"
 #include "sim/program/shared_chip.hpp"
 #include "sim/scenario/limits.hpp"
 #include "sim/simulate.hpp"
@@ -54,7 +55,7 @@ double least_loss_beside_collectives(const scenario::Scenario& scenario) {
   double least = 1;
   for (const auto& chip : scenario.cluster.chips()) {
     if (!chip.kernels) return 0;
-    least = std::min(least, 1 - 1 / program::overlap_slowdown(*chip.kernels));
+    least = std::min(least, 1 - 1 / cost::overlap_slowdown(*chip.kernels));
     if (held >= 0) least = std::min(least, 1 - 1 / program::dispatch_slowdown(*chip.kernels, held));
   }
   return least;

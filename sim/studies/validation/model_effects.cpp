@@ -1,7 +1,7 @@
 // The effects that `lockstep validate --ablation` takes away one by one.
 #include <utility>
 
-#include "sim/program/shared_chip.hpp"
+#include "sim/cost/layer_time.hpp"
 #include "sim/studies/validation/ablation.hpp"
 
 namespace lockstep::validation {
@@ -32,7 +32,7 @@ bool no_waves(Scenario& scenario) {
   if (kernels == nullptr) return false;
   const bool waves = kernels->units > 1;
   if (waves) {  // one unit's tiles make waves of one; collectives slow kernels down as before
-    const double slowed = program::overlap_slowdown(*kernels);
+    const double slowed = cost::overlap_slowdown(*kernels);
     kernels->units = 1;
     kernels->communication_units = 0;
     kernels->communication_memory = 1 - 1 / slowed;

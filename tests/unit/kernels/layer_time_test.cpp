@@ -89,6 +89,27 @@ TEST_F(LayerTime, OverlappedIsTheLongerOfPathAndCommunicationBeside) {
       << "200 s of communication beside hide nothing behind 5 s of compute";
 }
 
+// A chip of 10 multiprocessors of which collectives hold 2 computes at 8/10 beside them, a slowdown of 1.25,
+// so a forward whose product takes C = 10 s alone takes, beside a gather
+// of B = 5 s, C + B (1 - 1/1.25) = 11 s. Beside one of 12 s it takes 12.4, beside one of 20 s as long as the gather.
+TEST_F(LayerTime, ComputeSlowsDownBesideCollectives) {
+  auto calibrated = rates;
+  calibrated.kernels.emplace();
+  EXPECT_EQ(cost::overlap_slowdown(calibrated.kernels->chip), 1);
+  calibrated.kernels->chip.units = 10;
+  calibrated.kernels->chip.communication_units = 2;
+  EXPECT_DOUBLE_EQ(cost::overlap_slowdown(calibrated.kernels->chip), 1.25);
+  const auto each = [&](double gathered) {
+    workloads::ShardedLayer made{};
+    made.forward = {given(compute(10, {workloads::BlockStep::outside}), 10),
+                    given(collective(workloads::CollectiveRole::weight, {}), gathered)};
+    return time_overlapped(made, collectives, calibrated, {}).each.value();
+  };
+  EXPECT_NEAR(each(5), 10 + 5 * 0.2 + 0.1 * 5, 1e-9);
+  EXPECT_NEAR(each(20), 20 + 0.1 * 20, 1e-9);
+  EXPECT_NEAR(each(12), 10 + 12 * 0.2 + 0.1 * 12, 1e-9);
+}
+
 // Updated weights and gradients of the last microbatch come once a step, on buckets: arrays of one kind and axis
 // together. Without a backward the reductions hide behind nothing, and count in full and a tenth; behind 1000 s of it
 // they count the tenth alone. Weights that are gathered ahead hide behind the forward, whose own gather takes as long

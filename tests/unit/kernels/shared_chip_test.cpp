@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/cost/layer_time.hpp"
 #include "tests/unit/memory/memory_over_time.hpp"
 
 namespace lockstep {
@@ -108,12 +109,12 @@ TEST_F(SharedChipTest, TheHostStartsAnewWithEachCell) {
 // Whichever is scarcer: 132 / (132 - 20) of the units, or 1 / (1 - 0.2) of the memory. TPUs: none.
 TEST(OverlapSlowdownTest, CollectivesTakeUnitsAndMemory) {
   topologies::ChipKernels chip;
-  EXPECT_EQ(program::overlap_slowdown(chip), 1);
+  EXPECT_EQ(cost::overlap_slowdown(chip), 1);
   chip.units = 132;
   chip.communication_units = 20;
-  EXPECT_DOUBLE_EQ(program::overlap_slowdown(chip), 132.0 / 112);
+  EXPECT_DOUBLE_EQ(cost::overlap_slowdown(chip), 132.0 / 112);
   chip.communication_memory = 0.2;
-  EXPECT_DOUBLE_EQ(program::overlap_slowdown(chip), 1.25);
+  EXPECT_DOUBLE_EQ(cost::overlap_slowdown(chip), 1.25);
 }
 
 // A dispatcher's transfers hold multiprocessors of their own number, and no memory: 132 / (132 - 24).
