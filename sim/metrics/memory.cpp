@@ -177,7 +177,6 @@ MemoryUse StepMemory::of(std::int32_t rank, Bytes capacity) {
   static_cast<MemoryParts&>(use) = worst;
   use.peak = worst.total();
   use.capacity = capacity;
-  use.fits = use.peak <= capacity;
   use.peak_at = worst.time;
   use.stage = program_.stage_of_rank[rank];
   use.rank = rank;

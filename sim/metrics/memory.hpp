@@ -37,8 +37,7 @@ struct BlockActivations {
 /// The memory at the peak, by parts.
 struct MemoryUse : MemoryParts {
   Bytes peak{0};
-  Bytes capacity{0};
-  bool fits = true;
+  Bytes capacity{0};  ///< whether the peak fits into it: studies::fit_of
   Seconds peak_at{0};
   workloads::OpId peak_op = -1;  ///< the operation whose start makes the peak; none if it is there from the beginning
   std::int64_t peak_microbatch = 0;  ///< of that operation, in the whole step

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "sim/core/known_word.hpp"
+#include "sim/core/quantity_text.hpp"
 #include "sim/core/visible_text.hpp"
 #include "sim/core/yaml_view.hpp"
 #include "sim/scenario/limits.hpp"
@@ -33,7 +34,7 @@ class Reader {
     training();
     read_routing(optional(root_, "routing"), folder_, keys_, scenario_, problems_);
     read_communication(optional(root_, "communication"), keys_, scenario_);
-    read_search(optional(root_, "search"), keys_, scenario_.derive.recompute, scenario_.search);
+    search();
     model_of_time();
     const auto perturbations = optional(root_, "perturbations");
     if (perturbations.exists()) {
@@ -49,6 +50,18 @@ class Reader {
   }
 
  private:
+  void search() {
+    const auto view = optional(root_, "search");
+    read_search(view, keys_, scenario_.derive.recompute, scenario_.search);
+    if (!scenario_.search.memory) return;
+    auto least = scenario_.cluster.chip().capacity();
+    for (const auto& chip : scenario_.cluster.chips()) least = std::min(least, chip.capacity());
+    if (least > Bytes(0) && *scenario_.search.memory > least)  // 0: the cluster was not read
+      view["memory"].problem(
+          "is more than the " + lockstep::format(least) + " that a program can have of the chip's memory",
+          "at most that");
+  }
+
   YamlView note(YamlView view) { return keys_.note(std::move(view)); }
   YamlView optional(const YamlView& parent, std::string_view key) { return keys_.optional(parent, key); }
   YamlView require(const YamlView& parent, std::string_view key, std::string_view expected) {

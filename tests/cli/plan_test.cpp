@@ -210,7 +210,8 @@ TEST_F(Plan, NothingMayFit) {
       run({"plan", "node.yaml", "--set", "search.memory=1 MB", "--json", "none.json", "--write", "best.yaml"});
   EXPECT_EQ(text.exit_code, 1);
   EXPECT_EQ(text.errors, "");
-  EXPECT_THAT(text.output, AllOf(HasSubstr("no plan fits 1.00 MB of memory"), HasSubstr("nothing fits on 64 chips")));
+  EXPECT_THAT(text.output,
+              AllOf(HasSubstr("no plan keeps within 1.00 MB of memory"), HasSubstr("no plan does on 64 chips")));
   EXPECT_EQ(json_file("none.json")["best"].size(), 0u);
   EXPECT_FALSE(std::filesystem::exists(scratch / "work" / "best.yaml"));
 }
@@ -224,7 +225,7 @@ TEST_F(Plan, SaysHowManyChipsWouldFit) {
   ASSERT_LT(sixteen, eight);
   const auto done = run({"plan", "sharded.yaml", "--set", "search.memory=" + std::to_string(sixteen) + " B"});
   EXPECT_EQ(done.exit_code, 1);
-  EXPECT_THAT(done.output, HasSubstr("\nwhat would fit: 16 chips, fsdp 16, "));
+  EXPECT_THAT(done.output, HasSubstr("\nwhat would do: 16 chips, fsdp 16, "));
 }
 
 // Each point under less memory is what a search under that memory proves, and none is left out where one fits.

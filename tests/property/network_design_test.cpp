@@ -119,9 +119,9 @@ TEST_P(NetworkDesigns, FrontIsThatOfTheWholeSpace) {
   EXPECT_EQ(all.count(Fate::pruned), 0);
   std::set<std::array<double, 3>> brute, walked;
   for (const auto& one : all.networks) {
-    if (!one.timed || !one.timed->fits) continue;
+    if (!one.timed || !one.timed->is_answer()) continue;
     const bool is_beaten = std::any_of(all.networks.begin(), all.networks.end(), [&](const DesignedNetwork& other) {
-      return other.timed && other.timed->fits && beats(other, one);
+      return other.timed && other.timed->is_answer() && beats(other, one);
     });
     if (!is_beaten) brute.insert(figures(one));
   }
@@ -149,7 +149,7 @@ TEST_P(NetworkDesigns, PrunedNetworksAreBeatenWhenSimulated) {
     }
     // What is not shown is at most so much faster than something that is shown and costs and draws no more.
     for (const auto& other : all.networks) {
-      if (!other.timed || !other.timed->fits) continue;
+      if (!other.timed || !other.timed->is_answer()) continue;
       const bool has_equal = std::any_of(walked.front.begin(), walked.front.end(), [&](auto number) {
         const auto& shown = walked.networks[static_cast<std::size_t>(number)];
         return shown.machine.hour <= other.machine.hour && shown.machine.rated <= other.machine.rated &&

@@ -51,13 +51,12 @@ Json simulated(const scenario::Scenario& scenario, engine::EngineKind engine) {
     const auto& metrics = kept_to_the_end(simulate(scenario, options, silent)).metrics;
     const auto& memory = metrics.memory;
     if (scenario.replay) return {{"step_time_s", metrics.step_time.value()}};
-    const auto fit = output::fit_of(memory.peak, memory.capacity);
-    return {{"step_time_s", metrics.step_time.value()},
-            {"peak_bytes", memory.peak.value()},
-            {"capacity_bytes", memory.capacity.value()},
-            {"fits", fit != validation::Fit::does_not_fit},
-            {"verdict", name(fit)},
-            {"weights_and_optimizer_bytes", (memory.weights + memory.optimizer).value()}};
+    Json found{{"step_time_s", metrics.step_time.value()},
+               {"peak_bytes", memory.peak.value()},
+               {"capacity_bytes", memory.capacity.value()},
+               {"weights_and_optimizer_bytes", (memory.weights + memory.optimizer).value()}};
+    found.update(output::fit_json(studies::fit_of(memory.peak, memory.capacity)));
+    return found;
   } catch (const timing::TooManyOperations& too_many) {
     return {{"capacity_bytes", least_memory(scenario.cluster).value()},
             {"weights_and_optimizer_bytes", too_many.held.value()},

@@ -1,6 +1,7 @@
 // A scenario to begin with: the fastest plan of a model on a machine, with what else is often changed as comments.
 #include <memory>
 
+#include "sim/core/quantity_text.hpp"
 #include "sim/core/yaml_text.hpp"
 #include "tools/commands/command_line.hpp"
 #include "tools/commands/commands.hpp"
@@ -8,6 +9,7 @@
 #include "tools/commands/moved_files.hpp"
 #include "tools/output/elements/answer.hpp"
 #include "tools/output/files/file.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 
 namespace lockstep::commands {
 namespace {
@@ -35,9 +37,14 @@ const std::vector<Remark> remarks{
      "training: {precision: bf16, optimizer: adam, master_weights: true, recompute: selective}"},
 };
 
-std::string commented(const YamlView& root) {
-  std::string text = "# " + root["model"].text() +
-                     ": the fastest plan that `lockstep plan` found. Each key: docs/scenario_reference.md.\n";
+/// `plan`: none where the command line has one.
+std::string commented(const YamlView& root, const std::optional<FastestPlan>& plan) {
+  std::string text = "# " + root["model"].text() + ": the " +
+                     (plan ? "fastest plan that `lockstep plan` found" : "plan that was given") +
+                     ". Each key: docs/scenario_reference.md.\n";
+  if (plan)
+    text += "# Memory of one chip: peak " + format(plan->peak) + " of " + format(plan->program_memory) + " " +
+            output::memory_verdict(plan->peak, plan->program_memory) + ".\n";
   for (const auto& key : root.keys()) {
     for (const auto& remark : remarks) {
       if (remark.key != key) continue;
@@ -72,11 +79,11 @@ void run_init(const InitArguments& arguments, spdlog::logger& log) {
                         "'" + arguments.scenario + "' is a scenario already",
                         "a config.json or a name of lockstep list models"}});
   }
-  (void)split_by_fastest_plan(given, log);
+  const auto plan = take_fastest_plan(given, log);
   Problems problems;
   auto root = given.document(problems);
   move_files(root, given.load(), given, arguments.out);
-  const auto text = commented(root);
+  const auto text = commented(root, plan);
   problems.throw_if_any();
   if (arguments.out.empty()) return output::print(text);
   output::Answer answer;

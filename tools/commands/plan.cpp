@@ -64,8 +64,8 @@ std::string training_text(const PlanArguments& arguments, const planning::PlanSp
          (arguments.price > 0 ? " and cost " + output::with_separators(training.cost) : "") + "\n";
 }
 
-/// Where nothing fits: the fewest chips, doubling, on which something does, found by searches of their own.
-std::string what_would_fit(const planning::PlanSpace& space, planning::SearchOptions options, spdlog::logger& log) {
+/// Where no plan keeps within memory: the fewest chips, doubling, on which one does, found by searches of their own.
+std::string what_would_do(const planning::PlanSpace& space, planning::SearchOptions options, spdlog::logger& log) {
   constexpr std::int64_t most_doublings = 8;
   const auto& base = space.base();
   options.top = 1;
@@ -79,15 +79,17 @@ std::string what_would_fit(const planning::PlanSpace& space, planning::SearchOpt
     try {
       const planning::PlanSpace larger(more);
       const auto result = search_plans(larger, options, log);
+      const auto words = result.best.empty() ? "" : output::may_not_fit_text(larger, result.best.front());
       if (!result.best.empty())
-        return "what would fit: " + chips + ", " + output::plan_name(larger, result.best.front().choice) + ", " +
-               format(Seconds(result.best.front().figures.step_s)) + " a step\n";
+        return "what would do: " + chips + ", " + output::plan_name(larger, result.best.front().choice) + ", " +
+               format(Seconds(result.best.front().figures.step_s)) + " a step" + (words.empty() ? "" : "; " + words) +
+               "\n";
       tried = chips;
     } catch (const ConfigError&) {
       break;  // the batch cannot be split over so many
     }
   }
-  return (tried.empty() ? "" : "nothing fits on " + tried + " either; ") +
+  return (tried.empty() ? "" : "no plan does on " + tried + " either; ") +
          "what may help: a wider search, fewer tokens in a step or --set training.offload=...\n";
 }
 
@@ -163,10 +165,10 @@ void run_plan(const PlanArguments& arguments, spdlog::logger& log) {
   }
   const auto left_out =
       arguments.out.empty() ? "" : write_folder(arguments, given, space, result, found.json, answer, log);
-  const bool nothing_fits = result.best.empty() && !result.stopped;
+  const bool none_found = result.best.empty() && !result.stopped;
   if (as_text) {
     answer.print(found.text + training_text(arguments, space, found) +
-                 (nothing_fits ? what_would_fit(space, options, log) : "") + left_out);
+                 (none_found ? what_would_do(space, options, log) : "") + left_out);
   } else {
     output::print(plan_json(space, result, output::WallTimes::shown, {}, found.json));
   }

@@ -10,6 +10,7 @@
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/exit_code.hpp"
 #include "tools/output/files/file.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 #include "tools/output/studies/plan_report.hpp"
 #include "tools/report/plan_report.hpp"
 #include "topologies/torus/torus.hpp"
@@ -122,7 +123,7 @@ class ChipsStudy {
         if (arguments_.tokens > 0) cells.push_back(output::fixed(row.days, 1));
         if (arguments_.price > 0) cells.push_back(output::with_separators(row.cost));
         cells.push_back(output::percent(row.figures->mfu));
-        cells.push_back(format(Bytes(row.figures->peak_bytes)));
+        cells.push_back(output::peak_text(Bytes(row.figures->peak_bytes), row.memory));
       }
       cells.resize(header.size() - 1);
       cells.push_back(row.plan + (row.gap > 0 ? "; gap " + output::percent(row.gap) : ""));
@@ -135,12 +136,13 @@ class ChipsStudy {
   void search(report::ChipsRow& row, const planning::PlanSpace& space) {
     const auto result = search_plans(space, options_, log_);
     if (result.best.empty()) {
-      row.plan = result.stopped ? "no plan found before the search was stopped" : "nothing fits";
+      row.plan = result.stopped ? "no plan found before the search was stopped" : "no plan keeps within the memory";
       return;
     }
     const auto& best = result.best.front();
     const auto training = training_of(arguments_, scenario_, row.chips, best.figures.step_s);
     row.figures = best.figures;
+    row.memory = output::program_memory(space);
     row.gap = result.gap();
     row.days = training.days;
     row.cost = training.cost;

@@ -12,6 +12,7 @@
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/files/file.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 #include "tools/output/studies/roofline_plots.hpp"
 #include "tools/report/roofline_report.hpp"
@@ -54,13 +55,13 @@ std::string text_of(const scenario::Scenario& scenario, const roofline::Roofline
           (study.fsdp_alone_hides ? " (FSDP alone hides its communication)" : "") + "\n\n";
 
   text += "One layer's forward by the book's closed forms, and the whole step simulated on the default placement:\n";
-  output::Table splits({"  split", "T_math", "T_fsdp", "T_tp", "book says", "no contention", "contention", "fits"});
+  output::Table splits({"  split", "T_math", "T_fsdp", "T_tp", "book says", "no contention", "contention", "memory"});
   for (const auto& split : study.splits) {
     if (!split.refused.empty()) continue;
     const bool hides = split.fsdp < split.math && split.tensor < split.math;
     splits.add({"  " + output::plan_text(split.plan), format(split.math), format(split.fsdp), format(split.tensor),
                 hides ? "compute-bound" : "comm-bound", format(split.without_contention), format(split.with_contention),
-                split.fits ? "yes" : "NO"});
+                output::fit_words(split.fit)});
   }
   text += splits.to_string();
   for (const auto& split : study.splits) {
@@ -93,16 +94,18 @@ nlohmann::ordered_json json_of(const scenario::Scenario& scenario, const rooflin
         {{"group", row.group}, {"book", row.book}, {"exact", row.exact}, {"simulated", row.simulated}});
   }
   for (const auto& split : study.splits) {
-    json["splits"].push_back({{"fsdp", split.plan.fsdp},
-                              {"tensor", split.plan.tensor},
-                              {"math_s", split.math.value()},
-                              {"fsdp_s", split.fsdp.value()},
-                              {"tensor_s", split.tensor.value()},
-                              {"placement", split.placement},
-                              {"step_without_contention_s", split.without_contention.value()},
-                              {"step_with_contention_s", split.with_contention.value()},
-                              {"fits", split.fits},
-                              {"refused", split.refused}});
+    json["splits"].push_back(
+        {{"fsdp", split.plan.fsdp},
+         {"tensor", split.plan.tensor},
+         {"math_s", split.math.value()},
+         {"fsdp_s", split.fsdp.value()},
+         {"tensor_s", split.tensor.value()},
+         {"placement", split.placement},
+         {"step_without_contention_s", split.without_contention.value()},
+         {"step_with_contention_s", split.with_contention.value()},
+         {"fits", split.fit != studies::Fit::does_not_fit},
+         {"verdict", split.refused.empty() ? nlohmann::ordered_json(name(split.fit)) : nlohmann::ordered_json()},
+         {"refused", split.refused}});
   }
   return json;
 }

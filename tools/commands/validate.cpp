@@ -197,7 +197,7 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   forget_input(arguments.errors);  // the catalog's tables, which were read for the bands, are made anew
   forget_input(arguments.memory_errors);
   if (!arguments.memory_errors.empty())
-    answer.write(arguments.memory_errors, memory_families_csv(memory_families(runs)));
+    answer.write(arguments.memory_errors, validation::memory_families_csv(memory_families(runs)));
   if (!arguments.errors.empty()) answer.write(arguments.errors, families_csv(validated_families(runs)));
   if (!arguments.plot.empty()) answer.write(arguments.plot, picture_of(runs, collectives, model));
   answer.write(arguments.json, json);

@@ -158,7 +158,7 @@ Json Explorer::fastest_plan(const std::string& text) {
     return keys.dump();
   }));
   if (found.empty())
-    return one_problem("no plan was found that fits",
+    return one_problem("no plan was found that keeps within the memory",
                        "more chips, fewer tokens in a step, or a longer search by lockstep plan");
   Problems problems;
   auto root = YamlView::from_text(text, "scenario", problems);

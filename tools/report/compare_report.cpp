@@ -4,6 +4,7 @@
 #include "sim/core/quantity_text.hpp"
 
 #include "tools/output/elements/table.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 #include "tools/report/panels.hpp"
 #include "tools/report/timeline_data.hpp"
 
@@ -17,14 +18,15 @@ Json headline(const std::vector<output::ComparedScenario>& scenarios) {
   std::vector<Figure> figures;
   std::vector<std::string> remarks;
   for (const auto& scenario : scenarios) {
+    const bool fits = scenario.fit.value_or(studies::Fit::fits) == studies::Fit::fits;
     figures.push_back(
         {scenario.name, scenario.step_s, "s",
          (scenario.mfu ? "MFU " + output::percent(*scenario.mfu) : "") +
              (scenario.routing_draws_s ? ", " + format(Seconds(scenario.routing_draws_s->first)) + " to " +
                                              format(Seconds(scenario.routing_draws_s->second)) + " under seeds"
                                        : "") +
-             (scenario.fits ? "" : ", does not fit in memory"),
-         scenario.fits ? "" : "bad"});
+             (fits ? "" : ", " + std::string(name(*scenario.fit)) + " in memory"),
+         fits ? "" : "bad"});
     if (&scenario != &first) remarks.push_back(difference_text(first, scenario));
   }
   return figures_panel("", remarks, figures);
@@ -43,14 +45,15 @@ Json numbers(const std::vector<output::ComparedScenario>& scenarios) {
                 one.tokens_per_s_per_chip,
                 one.mfu ? Json(*one.mfu) : Json()};
     if (pipelined) row.push_back(one.bubble_of_step);
-    for (const auto& cell : {Json(one.peak_bytes), Json(one.capacity_bytes), Json(one.fits ? "yes" : "NO")})
+    for (const auto& cell :
+         {Json(one.peak_bytes), Json(one.capacity_bytes), Json(one.fit ? output::fit_words(*one.fit) : "–")})
       row.push_back(cell);
     rows.push_back(std::move(row));
   }
   std::vector<TableColumn> columns{{"scenario", ""},      {"step time", "s"},           {"to the first", "ratio"},
                                    {"tokens/s", "count"}, {"tokens/s a chip", "count"}, {"MFU", "share"}};
   if (pipelined) columns.push_back({"pipeline bubble", "share"});
-  columns.insert(columns.end(), {{"memory peak", "B"}, {"of", "B"}, {"fits", ""}});
+  columns.insert(columns.end(), {{"memory peak", "B"}, {"of", "B"}, {"verdict", ""}});
   auto panel = table_panel("Numbers", "", columns, std::move(rows));
   panel["wide"] = true;
   return panel;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tools/output/elements/table.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 #include "tools/report/design_page.hpp"
 
 namespace lockstep::report {
@@ -97,10 +98,12 @@ Json networks(const output::DesignedSpace& of, const NetworkDesign& design) {
   Json rows = Json::array();
   for (std::size_t i = 0; i < order.size(); ++i) {
     const auto& network = at(design, order[i]);
-    const auto what = i < design.front.size()        ? "worth its price"
-                      : network.fate == Fate::pruned ? "ruled out by its bound"
-                      : network.timed->fits          ? "beaten"
-                                                     : "needs more memory than chips have";
+    std::string what = i < design.front.size()        ? "worth its price"
+                       : network.fate == Fate::pruned ? "ruled out by its bound"
+                       : network.timed->is_answer()   ? "beaten"
+                                                      : "";
+    if (const auto words = network.timed ? output::unfit_words(network.timed->fit) : ""; !words.empty())
+      what += (what.empty() ? "" : "; ") + words + " in memory";
     rows.push_back({i < design.front.size() ? std::to_string(i + 1) + "." : "", of.space.label(order[i]), what,
                     network.timed ? Json(network.timed->run_s / day_s) : Json(), network.bound_s / day_s,
                     network.timed && network.bound_s > 0 ? Json(network.timed->run_s / network.bound_s - 1) : Json(),

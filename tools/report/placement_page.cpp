@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 #include "tools/report/design_page.hpp"
@@ -17,6 +18,7 @@ std::string best_name(const PlacedRanks& placed) {
 }
 
 std::vector<Figure> figures(const PlacedRanks& placed) {
+  const auto fit = placed.best_fit();
   return {
       {"step as ranks stand", placed.given.value(), "s", "", ""},
       {best_name(placed) + " found", placed.best.step.value(), "s",
@@ -25,6 +27,8 @@ std::vector<Figure> figures(const PlacedRanks& placed) {
        output::is_shorter(placed.best.step, placed.given) ? "good" : ""},
       {"bound", placed.bound.time.value(), "s", placed.bound.why, ""},
       {"over the bound", placed.gap(), "share", "", ""},
+      {"peak memory", static_cast<double>(placed.best_peak_memory.value()), "B",
+       std::string(name(fit)) + " in " + format(placed.chip_memory), fit == studies::Fit::fits ? "good" : "bad"},
       {placed.layers.empty() ? "orders simulated" : "orders and splits simulated",
        static_cast<double>(placed.simulated), "count", "", ""}};
 }

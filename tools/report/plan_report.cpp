@@ -5,6 +5,7 @@
 
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 #include "tools/output/results/scenario_notes.hpp"
 #include "tools/output/studies/plan_report.hpp"
@@ -28,25 +29,34 @@ Json headline(const planning::PlanSpace& space, const planning::SearchResult& re
   std::vector<std::string> remarks{output::proof_line(result)};
   for (const auto& note : output::notes_of(space.base())) remarks.push_back(note);
   if (result.best.empty()) {
-    return figures_panel(std::string(proof.open > 0 ? "No plan found so far fits " : "No plan fits ") +
-                             format(space.memory()) + " of memory",
-                         remarks, {{"plans", static_cast<double>(proof.space), "count", "", ""}});
+    auto none = output::none_keeps_within(proof, space.memory());
+    none.front() = 'N';
+    return figures_panel(none, remarks, {{"plans", static_cast<double>(proof.space), "count", "", ""}});
   }
   const auto& best = result.best.front();
   const auto& figures = best.figures;
   remarks.insert(remarks.begin(), output::placement_name(space, best.choice));
   if (auto band = output::band_of_best(space, result); !band.empty())
     remarks.insert(remarks.begin() + 1, std::move(band));
+  const Bytes peak(figures.peak_bytes);
+  const auto fit = studies::fit_of(peak, output::program_memory(space));
+  if (auto words = output::may_not_fit_text(space, best); !words.empty()) remarks.push_back("memory: " + words);
   const bool proven = proof.open == 0;
   return figures_panel(
       output::plan_name(space, best.choice), remarks,
       {{"step time", figures.step_s, "s", "", ""},
        {"MFU", figures.mfu, "share", "", ""},
-       {"peak memory", static_cast<double>(figures.peak_bytes), "B", "fits in " + format(space.memory()), "good"},
+       {"peak memory", static_cast<double>(figures.peak_bytes), "B",
+        std::string(name(fit)) + " in " + format(output::program_memory(space)),
+        fit == studies::Fit::fits ? "good" : "bad"},
        {"exposed comm.", exposed_of(figures) / figures.step_s, "share", format(Seconds(exposed_of(figures))), ""},
        {"gap", result.gap(), "share", proven ? "proven: no plan is faster" : "an open plan may be so much faster",
         proven ? "good" : ""},
        {"plans", static_cast<double>(proof.space), "count", count(proof.simulated) + " simulated", ""}});
+}
+
+std::string verdict_cell(const planning::PlanSpace& space, const planning::PlanFigures& figures) {
+  return output::fit_words(studies::fit_of(Bytes(figures.peak_bytes), output::program_memory(space)));
 }
 
 Json plans_panel(const planning::PlanSpace& space, const planning::SearchResult& result) {
@@ -57,8 +67,8 @@ Json plans_panel(const planning::PlanSpace& space, const planning::SearchResult&
     const auto& figures = plan.figures;
     const auto why = output::why_it_loses(figures, best);
     rows.push_back({std::to_string(++rank), figures.step_s, figures.step_s / best.step_s - 1, figures.mfu,
-                    static_cast<double>(figures.peak_bytes), output::plan_name(space, plan.choice),
-                    output::placement_name(space, plan.choice),
+                    static_cast<double>(figures.peak_bytes), verdict_cell(space, figures),
+                    output::plan_name(space, plan.choice), output::placement_name(space, plan.choice),
                     rank == 1     ? "the best"
                     : why.empty() ? "as fast; the canonical order decides"
                                   : why});
@@ -69,6 +79,7 @@ Json plans_panel(const planning::PlanSpace& space, const planning::SearchResult&
                             {"slower by", "share"},
                             {"MFU", "share"},
                             {"memory", "B"},
+                            {"verdict", ""},
                             {"plan", ""},
                             {"placement", ""},
                             {"why it loses", ""}},
@@ -123,18 +134,25 @@ Json front_table(const planning::PlanSpace& space, std::span<const planning::Mem
   Json rows = Json::array();
   for (const auto& point : front) {
     if (!point.best) {
-      rows.push_back({static_cast<double>(point.memory.value()), nullptr, nullptr, nullptr, nullptr,
-                      point.proof.open > 0 ? "no plan found before the search was stopped" : "no plan fits"});
+      rows.push_back(
+          {static_cast<double>(point.memory.value()), nullptr, nullptr, nullptr, nullptr, nullptr,
+           point.proof.open > 0 ? "no plan found before the search was stopped" : "no plan keeps within it"});
       continue;
     }
     const auto& figures = point.best->figures;
     rows.push_back({static_cast<double>(point.memory.value()), figures.step_s, figures.mfu,
-                    static_cast<double>(figures.peak_bytes), point.gap, output::plan_name(space, point.best->choice)});
+                    static_cast<double>(figures.peak_bytes), verdict_cell(space, figures), point.gap,
+                    output::plan_name(space, point.best->choice)});
   }
-  return table_panel(
-      "Best plans with less memory", "Gap 0: proven.",
-      {{"within", "B"}, {"step time", "s"}, {"MFU", "share"}, {"takes", "B"}, {"gap", "share"}, {"plan", ""}},
-      std::move(rows));
+  return table_panel("Best plans with less memory", "Gap 0: proven.",
+                     {{"within", "B"},
+                      {"step time", "s"},
+                      {"MFU", "share"},
+                      {"takes", "B"},
+                      {"verdict", ""},
+                      {"gap", "share"},
+                      {"plan", ""}},
+                     std::move(rows));
 }
 
 std::string subtitle(const scenario::Scenario& scenario, const std::string& chips) {
@@ -152,7 +170,8 @@ Json chips_headline(const std::vector<ChipsRow>& rows, const std::string& met) {
   const auto fastest = std::min_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     return (a.figures ? a.figures->step_s : HUGE_VAL) < (b.figures ? b.figures->step_s : HUGE_VAL);
   });
-  if (rows.empty() || !fastest->figures) return figures_panel("No plan fits any of these clusters", {}, {});
+  if (rows.empty() || !fastest->figures)
+    return figures_panel("No plan keeps within the memory of any of these clusters", {}, {});
   return figures_panel(
       met.empty() ? "Most MFU on " + count(efficient->chips) + " chips, shortest step on " + count(fastest->chips)
                   : met,
@@ -187,8 +206,8 @@ Json chips_chart(const std::vector<ChipsRow>& rows, ReportData& data) {
 Json chips_table(const std::vector<ChipsRow>& rows) {
   const bool days = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.days > 0; });
   const bool cost = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.cost > 0; });
-  std::vector<TableColumn> columns{
-      {"chips", "count"}, {"step time", "s"}, {"MFU", "share"}, {"memory", "B"}, {"gap", "share"}};
+  std::vector<TableColumn> columns{{"chips", "count"}, {"step time", "s"}, {"MFU", "share"},
+                                   {"memory", "B"},    {"verdict", ""},    {"gap", "share"}};
   if (days) columns.push_back({"days", "number"});
   if (cost) columns.push_back({"cost", "count"});
   columns.insert(columns.end(), {{"plan", ""}, {"placement", ""}});
@@ -196,8 +215,12 @@ Json chips_table(const std::vector<ChipsRow>& rows) {
   for (const auto& row : rows) {
     const auto or_none = [&](double value) { return row.figures ? Json(value) : Json(); };
     const auto figures = row.figures.value_or(planning::PlanFigures{});
-    Json line = {row.chips, or_none(figures.step_s), or_none(figures.mfu),
-                 or_none(static_cast<double>(figures.peak_bytes)), or_none(row.gap)};
+    Json line = {row.chips,
+                 or_none(figures.step_s),
+                 or_none(figures.mfu),
+                 or_none(static_cast<double>(figures.peak_bytes)),
+                 row.figures ? Json(output::fit_words(studies::fit_of(Bytes(figures.peak_bytes), row.memory))) : Json(),
+                 or_none(row.gap)};
     if (days) line.push_back(or_none(row.days));
     if (cost) line.push_back(or_none(row.cost));
     line.push_back(row.plan);

@@ -10,7 +10,7 @@
 
 namespace lockstep::report {
 
-/// HTML. `front`: best plans under less and less memory. `best`: the step of the best plan; null where nothing fits.
+/// HTML. `front`: best plans under less and less memory. `best`: the step of the best plan; null where there is none.
 [[nodiscard]] std::optional<std::string> plan_report(const planning::PlanSpace& space,
                                                      const planning::SearchResult& result,
                                                      std::span<const planning::MemoryPoint> front,
@@ -20,6 +20,7 @@ namespace lockstep::report {
 struct ChipsRow {
   std::int64_t chips = 0;
   std::optional<planning::PlanFigures> figures{};
+  Bytes memory{0};              ///< what a program can have of a chip
   double gap = 0;               ///< as planning::SearchResult::gap
   double days = 0, cost = 0;    ///< of a training; 0: none asked for
   std::string plan, placement;  ///< or why there is none

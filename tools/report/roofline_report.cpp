@@ -2,6 +2,7 @@
 
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 #include "tools/output/studies/roofline_plots.hpp"
 #include "tools/report/panels.hpp"
@@ -42,7 +43,8 @@ Json splits(const roofline::RooflineStudy& study) {
     }
     rows.push_back({output::plan_text(split.plan), split.math.value(), split.fsdp.value(), split.tensor.value(),
                     split.without_contention.value(), split.with_contention.value(),
-                    split.placement + (split.fits ? "" : "; predicted not to fit")});
+                    split.placement +
+                        (split.fit == studies::Fit::fits ? "" : "; " + output::unfit_words(split.fit) + " in memory")});
   }
   auto panel = table_panel("Ways to split the chips",
                            "One layer's forward by the book's closed forms; the whole step simulated on the default "

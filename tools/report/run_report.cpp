@@ -40,23 +40,22 @@ Json headline(const scenario::Scenario& scenario, const Simulation& simulation) 
                        "worst stage; " + output::percent(metrics.bubble_fraction_span()) + " within its span", ""});
   }
   const auto& memory = metrics.memory;
-  const auto fit = scenario.replay ? validation::Fit::fits : output::fit_of(memory.peak, memory.capacity);
+  const auto fit = scenario.replay ? studies::Fit::fits : studies::fit_of(memory.peak, memory.capacity);
   if (!scenario.replay)
     figures.push_back({"peak memory", static_cast<double>(memory.peak.value()), "B",
-                       (memory.fits ? (fit == validation::Fit::fits ? "fits in " : "may not fit in ") : "over ") +
-                           format(memory.capacity),
-                       fit == validation::Fit::fits ? "good" : "bad"});
+                       std::string(name(fit)) + " in " + format(memory.capacity),
+                       fit == studies::Fit::fits ? "good" : "bad"});
   std::vector<std::string> remarks = {output::critical_path_line(metrics.critical_path, metrics.step_time)};
   if (const auto band = validation::error_band(scenario, simulation))
     remarks.push_back(output::band_text(*band, metrics.step_time));
-  if (fit == validation::Fit::may_not_fit) remarks.push_back("memory: " + output::peak_band_text(memory.peak));
+  if (fit == studies::Fit::may_not_fit) remarks.push_back("memory: " + output::peak_band_text(memory.peak));
   if (auto kinds = output::chip_kinds_line(output::chip_kinds_of(simulation)); !kinds.empty())
     remarks.push_back(std::move(kinds));
   if (auto draws = output::routing_draws_line(simulation); !draws.empty()) remarks.push_back(std::move(draws));
   if (auto draws = output::document_draws_line(simulation); !draws.empty()) remarks.push_back(std::move(draws));
   if (auto help = output::what_would_help(simulation.elasticity); !help.empty()) remarks.push_back(std::move(help));
   return figures_panel(
-      output::bound_text(metrics) + (fit == validation::Fit::fits ? "" : "; " + std::string(name(fit)) + " in memory"),
+      output::bound_text(metrics) + (fit == studies::Fit::fits ? "" : "; " + std::string(name(fit)) + " in memory"),
       remarks, figures);
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "tools/output/elements/table.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 #include "tools/report/panels.hpp"
 
 namespace lockstep::report {
@@ -23,20 +24,23 @@ std::string settings_of(const sweep::SweepTable& table, std::size_t point) {
   return text;
 }
 
-std::size_t column(std::string_view name) {
-  return static_cast<std::size_t>(&sweep::output_named(name, "sweep") - sweep::sweep_outputs().data());
+std::size_t column(std::string_view name) { return sweep::place_of_output(name); }
+
+std::optional<studies::Fit> fit_of(const sweep::SweepTable& table, std::size_t point) {
+  const auto output = [&](const char* name) { return table.outputs[column(name)][point]; };
+  return sweep::fit_of_point(output("fits"), output("peak_bytes"), output("capacity_bytes"));
 }
 
-/// Points that fit come first, then by tokens a second of a chip, by which different batches and clusters can be
-/// compared.
+/// Points that fit, or may not fit, come first, then by tokens a second of a chip, by which different batches and
+/// clusters can be compared.
 std::vector<std::size_t> best_first(const sweep::SweepTable& table) {
   std::vector<std::size_t> order(table.points());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto& fits = table.outputs[column("fits")];
+  std::vector<bool> fits;
+  for (const double each : table.outputs[column("fits")]) fits.push_back(each > 0);
   const auto& speed = table.outputs[column("tokens_per_s_per_chip")];
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return fits[a] != fits[b] ? fits[a] > fits[b] : speed[a] > speed[b];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return fits[a] != fits[b] ? fits[a] : speed[a] > speed[b]; });
   return order;
 }
 
@@ -53,11 +57,16 @@ Json headline(sweep::Database& database, const sweep::SweepTable& table, const s
   std::string verdict = "No point has a result";
   if (!order.empty()) {
     const auto best = order.front();
-    const bool fits = table.outputs[column("fits")][best] > 0;
-    verdict =
-        "Most tokens/s a chip" + std::string(fits ? "" : " (none fits in memory)") + ": " + settings_of(table, best);
+    const auto fit = fit_of(table, best);
+    const bool is_bad = fit.value_or(studies::Fit::fits) != studies::Fit::fits;
+    verdict = "Most tokens/s a chip" +
+              std::string(fit == studies::Fit::does_not_fit ? " (all points DO NOT FIT in memory)" : "") + ": " +
+              settings_of(table, best);
     figures.push_back({"tokens/s a chip", table.outputs[column("tokens_per_s_per_chip")][best], "count",
-                       fits ? "fits in memory" : "does not fit", fits ? "good" : "bad"});
+                       fit ? std::string(name(*fit)) + " in memory" : "",
+                       is_bad ? "bad"
+                       : fit  ? "good"
+                              : ""});
     figures.push_back({"its step time", table.outputs[column("step_time_s")][best], "s", "", ""});
     const double mfu = table.outputs[column("mfu")][best];
     if (!std::isnan(mfu)) figures.push_back({"its MFU", mfu, "share", "", ""});
@@ -104,20 +113,21 @@ Json best(const sweep::SweepTable& table, const std::vector<std::size_t>& order)
   for (const auto& key : table.keys) columns.push_back({key.name, ""});
   for (const auto* name : {"step_time_s", "mfu", "tokens_per_s_per_chip", "exposed_comm_s", "bubble_s", "peak_bytes"})
     columns.push_back({name, std::string(sweep::sweep_outputs()[column(name)].unit)});
-  columns.push_back({"fits", ""});
+  columns.push_back({"verdict", ""});
   Json rows = Json::array();
   for (std::size_t i = 0; i < std::min(order.size(), most_rows); ++i) {
     Json row = Json::array();
     for (const auto& key : table.keys) row.push_back(key.cells[order[i]].empty() ? "–" : key.cells[order[i]]);
     for (std::size_t k = table.keys.size(); k + 1 < columns.size(); ++k)
       row.push_back(known(table.outputs[column(columns[k].name)][order[i]]));
-    row.push_back(table.outputs[column("fits")][order[i]] > 0 ? "yes" : "NO");
+    const auto fit = fit_of(table, order[i]);
+    row.push_back(fit ? output::fit_words(*fit) : "–");
     rows.push_back(std::move(row));
   }
   auto panel = table_panel("Best points",
                            order.size() > most_rows ? "The first " + std::to_string(most_rows) + " of " +
                                                           output::with_separators(static_cast<double>(order.size())) +
-                                                          "; those that fit first."
+                                                          "; those that do not fit last."
                                                     : "",
                            columns, std::move(rows));
   panel["wide"] = true;

@@ -1,6 +1,7 @@
 #include "tools/sweep/outputs.hpp"
 
 #include <array>
+#include <cmath>
 #include <limits>
 
 namespace lockstep::sweep {
@@ -34,7 +35,12 @@ constexpr std::array outputs = {
     SweepOutput{"peak_bytes", "B", true, [](S, R r) { return static_cast<double>(r.metrics.memory.peak.value()); }},
     SweepOutput{"capacity_bytes", "B", true,
                 [](S, R r) { return static_cast<double>(r.metrics.memory.capacity.value()); }},
-    SweepOutput{"fits", "count", true, [](S, R r) { return r.metrics.memory.fits ? 1.0 : 0.0; }},
+    SweepOutput{"fits", "count", true,
+                [](S s, R r) {
+                  const auto& memory = r.metrics.memory;
+                  const auto fit = studies::fit_of(memory.peak, memory.capacity);
+                  return of_a_model(s, fit == studies::Fit::does_not_fit ? 0.0 : 1.0);
+                }},
 };
 
 }  // namespace
@@ -54,6 +60,16 @@ const SweepOutput& output_named(std::string_view name, const std::string& option
                       "",
                       "'" + std::string(name) + "' is not an output of a sweep",
                       near.empty() ? "one of " + list : near}});
+}
+
+std::optional<studies::Fit> fit_of_point(double fits, double peak_bytes, double capacity_bytes) {
+  if (std::isnan(fits)) return {};
+  const auto bytes = [](double value) { return Bytes(std::llround(value)); };
+  return studies::fit_of(bytes(peak_bytes), bytes(capacity_bytes));
+}
+
+std::size_t place_of_output(std::string_view name) {
+  return static_cast<std::size_t>(&output_named(name, "sweep") - outputs.data());
 }
 
 std::vector<double> outputs_of(const scenario::Scenario& scenario, const Simulation& simulation) {

@@ -2,6 +2,7 @@
 
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/sweep/outputs.hpp"
 
 namespace lockstep::sweep {
 namespace {
@@ -20,17 +21,25 @@ std::string settings_of(const Statement& row, const std::vector<std::string>& ke
   return text;
 }
 
+/// What is said beside the best point, before which no point that fits, or may not fit, has been left out.
+std::string in_memory(std::optional<studies::Fit> fit) {
+  if (!fit || *fit == studies::Fit::fits) return "";
+  return *fit == studies::Fit::may_not_fit ? ", MAY NOT FIT in memory" : ", all points DO NOT FIT in memory";
+}
+
 /// Tokens a second of a chip compare batches and clusters too; of equal work on equal chips they rank as step times do.
 std::string best(Database& database, const StoreHeader& header) {
   std::string keys;
   for (const auto& key : header.keys) keys += ", " + quoted_name(key);
   Statement row(database,
-                "SELECT tokens_per_s_per_chip, step_time_s, mfu, fits" + keys +
+                "SELECT tokens_per_s_per_chip, step_time_s, mfu, fits, peak_bytes, capacity_bytes" + keys +
                     " FROM point WHERE status = 'done' ORDER BY fits DESC, tokens_per_s_per_chip DESC, key LIMIT 1");
   if (!row.step()) return "";
   return "most tokens/s a chip: " + output::with_separators(row.real(0)) + " (step " + format(Seconds(row.real(1))) +
          (row.type(2) == Statement::Type::null ? "" : ", MFU " + output::percent(row.real(2))) +
-         (row.whole(3) == 0 ? ", none fits in memory" : "") + ") with " + settings_of(row, header.keys, 4) + "\n";
+         in_memory(row.type(3) == Statement::Type::null ? std::nullopt
+                                                        : fit_of_point(row.real(3), row.real(4), row.real(5))) +
+         ") with " + settings_of(row, header.keys, 6) + "\n";
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ economics::MachinePrice machine_in(Fields& fields) {
 std::string to_text(const TimedNetwork& timed) {
   std::string text;
   for (const double figure : {timed.run_s, timed.for_chips, timed.for_network, timed.for_energy, timed.total,
-                              timed.energy_j, timed.fits ? 1.0 : 0.0, static_cast<double>(timed.step_s.size())})
+                              timed.energy_j, static_cast<double>(timed.fit), static_cast<double>(timed.step_s.size())})
     text += field(figure);
   for (const double step_s : timed.step_s) text += field(step_s);
   for (const auto& exposed : timed.exposed_s) {
@@ -82,7 +82,7 @@ TimedNetwork timed_in(Fields& fields) {
   for (auto* figure :
        {&timed.run_s, &timed.for_chips, &timed.for_network, &timed.for_energy, &timed.total, &timed.energy_j})
     *figure = fields.number();
-  timed.fits = fields.number() > 0;
+  timed.fit = static_cast<studies::Fit>(fields.number());
   for (auto steps = static_cast<int>(fields.number()); steps > 0; --steps) timed.step_s.push_back(fields.number());
   for (std::size_t scenario = 0; scenario < timed.step_s.size(); ++scenario) {
     auto& exposed = timed.exposed_s.emplace_back();
@@ -263,7 +263,7 @@ class Walk {
   }
 
   void keep_if_better(std::int64_t number) {
-    if (!at(number).timed->fits) return;
+    if (!at(number).timed->is_answer()) return;
     const auto rival = fastest_with_power_of(number);
     if (rival < 0 || !is_as_fast(at(rival).timed->run_s, at(number).timed->run_s)) kept_.push_back(number);
   }

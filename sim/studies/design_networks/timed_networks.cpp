@@ -35,8 +35,9 @@ std::string one_run(const scenario::Scenario& scenario, const DesignAim& aim, do
   const auto cost = economics::cost_of_run(scenario, simulation, *aim.prices, tokens);
   const auto& memory = simulation.metrics.memory;
   std::string text;
-  for (const double figure : {cost.step.value(), cost.run.value(), cost.for_chips, cost.for_network, cost.for_energy,
-                              cost.total, cost.energy.value(), memory.peak <= memory.capacity ? 1.0 : 0.0})
+  for (const double figure :
+       {cost.step.value(), cost.run.value(), cost.for_chips, cost.for_network, cost.for_energy, cost.total,
+        cost.energy.value(), static_cast<double>(studies::fit_of(memory.peak, memory.capacity))})
     text += exact(figure) + "\n";
   std::map<std::string, double> exposed;
   for (const auto& use : metrics::communication_of(simulation.preparation.step, simulation.program,
@@ -84,7 +85,7 @@ TimedNetwork NetworkTimes::simulated(engine::EngineKind engine, spdlog::logger& 
     for (auto* sum : {&network.run_s, &network.for_chips, &network.for_network, &network.for_energy, &network.total,
                       &network.energy_j})
       *sum += next();
-    network.fits = next() > 0 && network.fits;
+    network.fit = std::max(network.fit, static_cast<studies::Fit>(next()));
     auto& exposed = network.exposed_s.emplace_back();
     for (std::string axis; text >> number && std::getline(text >> std::ws, axis);) exposed[axis] = std::stod(number);
   }

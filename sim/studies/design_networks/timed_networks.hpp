@@ -6,6 +6,7 @@
 
 #include "sim/studies/design_networks/network_space.hpp"
 #include "sim/studies/economics/run_cost.hpp"
+#include "sim/studies/memory_fit.hpp"
 
 namespace lockstep::design_networks {
 
@@ -21,7 +22,8 @@ struct TimedNetwork {
   double run_s = 0;
   double for_chips = 0, for_network = 0, for_energy = 0, total = 0;
   double energy_j = 0;
-  bool fits = true;  ///< the memory of the chips
+  studies::Fit fit = studies::Fit::fits;  ///< the worst of the scenarios
+  [[nodiscard]] bool is_answer() const { return fit != studies::Fit::does_not_fit; }
   /// By scenario and mesh axes: seconds of a step in which the critical rank only communicates along them.
   std::vector<std::map<std::string, double>> exposed_s;
 };

@@ -45,7 +45,7 @@ class Search {
     const auto own = order_of(scenario_.cluster);
     if (own) {
       known_.insert(*own);
-      placed_.best = {"as the scenario says", *own, placed_.given};
+      placed_.best = {"as the scenario says", *own, placed_.given, placed_.peak_memory};
       placed_.is_given = true;
     } else {
       placed_.best.step = Seconds(std::numeric_limits<double>::infinity());
@@ -80,7 +80,7 @@ class Search {
 
   [[nodiscard]] std::vector<Seconds> steps_of(const std::vector<scenario::Scenario>& scenarios) {
     std::vector<Seconds> steps(scenarios.size());
-    overfull_.assign(scenarios.size(), Bytes(0));
+    peaks_.assign(scenarios.size(), Bytes(0));
     studies::in_children(
         scenarios.size(), options_.jobs,
         [&](std::size_t i) {
@@ -97,12 +97,16 @@ class Search {
           std::int64_t peak = 0, capacity = 0;
           answer >> step >> peak >> capacity;
           steps[i] = Seconds(step);
-          if (peak > capacity) overfull_[i] = Bytes(peak - capacity);
+          peaks_[i] = Bytes(peak);
           if (placed_.simulated > 0) return;
-          placed_.peak_memory = Bytes(peak);  // of the first, the scenario as it is
+          placed_.peak_memory = placed_.best_peak_memory = Bytes(peak);  // of the first, the scenario as it is
           placed_.chip_memory = Bytes(capacity);
         });
     return steps;
+  }
+
+  [[nodiscard]] bool is_too_large(Bytes peak) const {
+    return peak > placed_.peak_memory && studies::fit_of(peak, placed_.chip_memory) == studies::Fit::does_not_fit;
   }
 
   [[nodiscard]] scenario::Scenario ordered(const UnitOrder& order) const {
@@ -120,6 +124,7 @@ class Search {
   void take(TriedOrder tried) {
     if (tried.step >= placed_.best.step * (1 - noise)) return;
     placed_.best = std::move(tried);
+    placed_.best_peak_memory = placed_.best.peak_memory;
     placed_.is_given = false;
   }
 
@@ -130,7 +135,7 @@ class Search {
     placed_.simulated += std::ssize(steps);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       known_.insert(first_[i].order);
-      placed_.first.push_back({first_[i].name, first_[i].order, steps[i]});
+      placed_.first.push_back({first_[i].name, first_[i].order, steps[i], peaks_[i]});
       take(placed_.first.back());
     }
   }
@@ -144,7 +149,8 @@ class Search {
       auto order = moved(placed_.best.order, blocks_, spans_, random_);
       if (!known_.insert(order).second) continue;
       scenarios.push_back(ordered(order));
-      made.push_back({"after " + counted(before + std::ssize(made) + 1, "move"), std::move(order), Seconds(0)});
+      made.push_back(
+          {"after " + counted(before + std::ssize(made) + 1, "move"), std::move(order), Seconds(0), Bytes(0)});
     }
     placed_.no_new_order = made.empty();
     if (made.empty()) return options_.moves;
@@ -152,6 +158,7 @@ class Search {
     placed_.simulated += std::ssize(steps);
     for (std::size_t i = 0; i < made.size(); ++i) {
       made[i].step = steps[i];
+      made[i].peak_memory = peaks_[i];
       take(std::move(made[i]));
     }
     if (options_.progress)
@@ -159,10 +166,9 @@ class Search {
     return static_cast<int>(std::ssize(steps));
   }
 
-  /// Splits that need more memory than the given one are not taken, unless it fits.
+  /// Splits that do not fit into memory are not taken, unless the given one needs no less.
   void try_layers() {
     const auto scenario = ordered(placed_.best.order);
-    const auto most_overfull = std::max(placed_.peak_memory, placed_.chip_memory) - placed_.chip_memory;
     placed_.given_layers = placed_.layers = layers_of_stages(preparation::prepare(scenario));
     std::set<StageLayers> known{placed_.layers};
     for (int tried = 0; tried < options_.moves && !is_proven() && !out_of_time();) {
@@ -179,8 +185,9 @@ class Search {
       placed_.simulated += std::ssize(steps);
       tried += static_cast<int>(std::ssize(steps));
       for (std::size_t i = 0; i < made.size(); ++i) {
-        if (steps[i] >= placed_.best.step * (1 - noise) || overfull_[i] > most_overfull) continue;
+        if (steps[i] >= placed_.best.step * (1 - noise) || is_too_large(peaks_[i])) continue;
         placed_.best.step = steps[i];
+        placed_.best_peak_memory = peaks_[i];
         placed_.layers = made[i];
       }
       if (options_.progress)
@@ -196,7 +203,7 @@ class Search {
   std::vector<int> spans_;
   std::vector<NamedOrder> first_;
   std::set<UnitOrder> known_;
-  std::vector<Bytes> overfull_;  ///< of the last steps: memory that is missing
+  std::vector<Bytes> peaks_;  ///< of the last steps: memory of the fullest chip
   PlacedRanks placed_;
   Clock::time_point started_ = Clock::now();
 };

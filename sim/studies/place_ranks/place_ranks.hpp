@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/simulate.hpp"
+#include "sim/studies/memory_fit.hpp"
 #include "sim/studies/place_ranks/placement_bound.hpp"
 #include "sim/studies/place_ranks/placement_use.hpp"
 #include "sim/studies/place_ranks/stage_layers.hpp"
@@ -21,6 +22,7 @@ struct TriedOrder {
   std::string name;  ///< "neighbours together", "after 37 moves"
   UnitOrder order;
   Seconds step{0};
+  Bytes peak_memory{0};  ///< of the fullest chip
 };
 
 struct PlacedRanks {
@@ -40,6 +42,9 @@ struct PlacedRanks {
   bool stopped = false;
   bool no_new_order = false;             ///< it ended since moves from the best made no order that was not tried
   Bytes peak_memory{0}, chip_memory{0};  ///< of one chip, as the scenario places its ranks
+  Bytes best_peak_memory{0};             ///< the same in the best order with the best layers
+  [[nodiscard]] studies::Fit given_fit() const { return studies::fit_of(peak_memory, chip_memory); }
+  [[nodiscard]] studies::Fit best_fit() const { return studies::fit_of(best_peak_memory, chip_memory); }
   [[nodiscard]] bool has_other_layers() const { return layers != given_layers; }
   [[nodiscard]] double gap() const { return best.step / bound.time - 1; }
 };

@@ -132,6 +132,10 @@ std::optional<scenario::Scenario> on_nodes(scenario::Scenario policy, std::int32
 
 }  // namespace
 
+std::optional<studies::Fit> Loop::fit() const {
+  return memory > Bytes(0) ? std::optional(studies::fit_of(peak_memory, memory)) : std::nullopt;
+}
+
 Seconds Loop::training_bubble() const { return one_pool ? Seconds(0) : exposed_generation; }
 Seconds Loop::generation_bubble() const {
   return one_pool ? Seconds(0) : std::max(Seconds(0), iteration - refit - generation);
@@ -176,7 +180,8 @@ std::vector<Split> study_splits(const LoopSpec& loop, std::int32_t nodes, spdlog
 const Split* fastest_that_fits(const std::vector<Split>& splits) {
   const Split* best = nullptr;
   for (const auto& one : splits) {
-    if (one.loop.fits() && (best == nullptr || one.loop.iteration < best->loop.iteration)) best = &one;
+    if (one.loop.fit() != studies::Fit::does_not_fit && (best == nullptr || one.loop.iteration < best->loop.iteration))
+      best = &one;
   }
   return best;
 }

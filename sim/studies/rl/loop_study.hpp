@@ -6,9 +6,11 @@
 ///   learning = logprobs + training + overhead
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "sim/studies/memory_fit.hpp"
 #include "sim/studies/rl/loop_spec.hpp"
 #include "sim/studies/rl/refit.hpp"
 
@@ -35,7 +37,8 @@ struct Loop {
   Seconds exposed_generation{0};  ///< for which training waits
   bool one_pool = true;
 
-  [[nodiscard]] bool fits() const { return peak_memory <= memory; }
+  /// Of training; none where its time is stated.
+  [[nodiscard]] std::optional<studies::Fit> fit() const;
   /// From one pool of responses to the next weights.
   [[nodiscard]] Seconds learning() const { return logprobs + training + overhead; }
   [[nodiscard]] std::int64_t chips() const { return one_pool ? training_chips : training_chips + generation_chips; }
@@ -61,7 +64,8 @@ struct Split {
 };
 [[nodiscard]] std::vector<Split> study_splits(const LoopSpec& loop, std::int32_t nodes, spdlog::logger& log,
                                               const Progress& progress = {});
-/// That with the shortest iteration of those whose training fits into the memory of its chips; null: none fits.
+/// That with the shortest iteration of those whose training fits into the memory of its chips or may not fit; null: it
+/// does not fit in any.
 [[nodiscard]] const Split* fastest_that_fits(const std::vector<Split>& splits);
 
 }  // namespace lockstep::rl

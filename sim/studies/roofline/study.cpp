@@ -114,7 +114,7 @@ Split try_split(const scenario::Scenario& scenario, const RooflineStudy& study, 
     const auto estimate = estimate_one_rank(trial, preparation, log);
     split.without_contention = estimate.step_time;
     const auto outcome = studies::simulate_isolated(trial, engine::EngineKind::simgrid, log);
-    split.fits = outcome.peak_bytes <= outcome.capacity_bytes;
+    split.fit = studies::fit_of(Bytes(outcome.peak_bytes), Bytes(outcome.capacity_bytes));
     split.with_contention = Seconds(outcome.step_s);
   } catch (const ConfigError& error) {
     split.refused = error.problems().front().what;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/simulate.hpp"
+#include "sim/studies/memory_fit.hpp"
 #include "sim/studies/roofline/closed_forms.hpp"
 
 namespace lockstep::roofline {
@@ -31,7 +32,7 @@ struct Split {
   std::string placement;       ///< of the default placement
   Seconds without_contention;  ///< step time
   Seconds with_contention;     ///< step time
-  bool fits = true;
+  studies::Fit fit = studies::Fit::fits;
   std::string refused;  ///< why it cannot run; empty if it can
 };
 

@@ -1,68 +1,18 @@
 #pragma once
-/// How far to trust a predicted peak of memory, and with that whether a step fits.
-///
-/// A step whose peak was measured leaves a residual, measured / predicted. A step that ran without a measured peak, but
-/// was predicted to fill most of its memory, leaves an upper one: it needed at most capacity / predicted of the
-/// prediction. The band runs from the 10th to the 90th percentile of the first, on both sides of the median widened by
-/// the least factor with which bands made without a source hold 80 % of that source's peaks, on the mean over the
-/// sources: the unit that is left out is the source, as in error_band.hpp. A row counts 1 / sqrt(rows of its source).
-///
-/// "Does not fit" is said only of what is too large even at `least`, the 3rd percentile of all residuals, the upper
-/// ones (at most 1) among them: of 100 such steps that ran, 97 needed more of their predictions.
-#include <filesystem>
-#include <map>
-#include <optional>
+/// What validated steps say about how far to trust a predicted peak of memory (studies::MemoryBands).
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "sim/studies/memory_fit.hpp"
 #include "sim/studies/validation/validate.hpp"
 
 namespace lockstep::validation {
 
-inline constexpr double memory_band_share = 0.8;  ///< of measured peaks
-inline constexpr double refused_by_mistake = 0.03;
-inline constexpr double nearly_full = 0.8;  ///< of the capacity, from which a step that ran says something
+using studies::MemoryFamily;
 
-/// Validated steps of one table that share model, chip and precision; equal steps count once.
-struct MemoryFamily {
-  std::string table, name;
-  std::vector<double> peaks;  ///< measured / predicted, ascending
-  std::vector<double> ran;    ///< capacity / predicted, ascending, of nearly full steps without a measured peak
-};
 /// Those with at least one such step, in the order of the rows.
 [[nodiscard]] std::vector<MemoryFamily> memory_families(const std::vector<ValidatedRun>& runs);
 /// The CSV that `lockstep validate --memory-errors` writes and the catalog holds.
 [[nodiscard]] std::string memory_families_csv(const std::vector<MemoryFamily>& families);
-/// Throws ConfigError with a line for each cell that is no list of ratios.
-[[nodiscard]] std::vector<MemoryFamily> read_memory_families(const std::filesystem::path& file);
-
-struct MemoryBand {
-  double low = 1, high = 1;  ///< measured / predicted
-  double least = 1;
-  std::size_t rows = 0, sources = 0;  ///< with measured peaks
-};
-
-class MemoryBands {
- public:
-  explicit MemoryBands(std::vector<MemoryFamily> families);
-  /// None without measured peaks. `without`: a table that is left out.
-  [[nodiscard]] std::optional<MemoryBand> band(std::string_view without = "") const;
-  /// By table, the share of its measured peaks in the band made without it.
-  [[nodiscard]] std::map<std::string, double> coverage_of_tables() const;
-
- private:
-  std::vector<MemoryFamily> families_;
-  double widening_ = 1;
-};
-
-enum class Fit { fits, may_not_fit, does_not_fit };
-[[nodiscard]] std::string_view name(Fit fit);
-/// `may_not_fit`: the peak's band reaches over the capacity, or the predicted peak does, but not at `least`. Without a
-/// band the predicted peak decides.
-[[nodiscard]] Fit fit_of(Bytes peak, Bytes capacity, const std::optional<MemoryBand>& band);
-
-/// The catalog's band, topologies/catalog/validated_memory.csv; none without that file.
-[[nodiscard]] std::optional<MemoryBand> memory_band();
 
 }  // namespace lockstep::validation

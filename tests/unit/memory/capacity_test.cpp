@@ -41,13 +41,14 @@ TEST(CapacityTest, Llama2DoesNotFitOnAChipByDataParallelismAlone) {
   const auto memory = roofline::estimate_one_rank(scenario, preparation::prepare_step(scenario), silent).memory;
   EXPECT_NEAR(static_cast<double>((memory.weights + memory.optimizer).value()), 130e9, 0.5e9);
   EXPECT_EQ(memory.capacity.value(), 102'800'042'230);
-  EXPECT_FALSE(memory.fits);
+  EXPECT_EQ(studies::fit_of(memory.peak, memory.capacity), studies::Fit::does_not_fit);
 }
 
 TEST(CapacityTest, Llama2FitsByFsdp) {
   const auto scenario = scenario::load_scenario(std::filesystem::path(source_dir) / "scenarios/llama2-13b-fsdp.yaml");
   spdlog::logger silent("test");
-  EXPECT_TRUE(roofline::estimate_one_rank(scenario, preparation::prepare_step(scenario), silent).memory.fits);
+  const auto memory = roofline::estimate_one_rank(scenario, preparation::prepare_step(scenario), silent).memory;
+  EXPECT_EQ(studies::fit_of(memory.peak, memory.capacity), studies::Fit::fits);
 }
 
 // SGD keeps no moments: 2 B a parameter, and 4 more with fp32 master weights.

@@ -93,15 +93,6 @@ TEST(MemoryUseTest, TheHostIsNotTheChip) {
   EXPECT_EQ(metrics::memory_curve(drawn.step, drawn.program, drawn.timeline(), 0)[1].host.value(), 150);
 }
 
-TEST(MemoryUseTest, FitsExactlyToTheLastByte) {
-  DrawnStep drawn(1);
-  drawn.compute({{0, 1}});
-  drawn.step.held[0].weights = Bytes(1000);
-  EXPECT_TRUE(metrics::memory_of(drawn.step, drawn.program, drawn.timeline(), 0, Bytes(1000)).fits);
-  EXPECT_FALSE(metrics::memory_of(drawn.step, drawn.program, drawn.timeline(), 0, Bytes(999)).fits);
-  EXPECT_EQ(metrics::memory_of(drawn.step, drawn.program, drawn.timeline(), 0, Bytes(999)).capacity.value(), 999);
-}
-
 // Rank 1 does not run the producer, so it holds nothing; rank 0's reader of another rank does not prolong.
 TEST(MemoryUseTest, IsOfOneRank) {
   DrawnStep drawn(2);

@@ -13,8 +13,8 @@
 namespace lockstep {
 namespace {
 
-using validation::Fit;
-using validation::MemoryBands;
+using studies::Fit;
+using studies::MemoryBands;
 
 // Two sources with the same ten residuals 0.91 to 1.00: each holds all of the other's but those beyond its own 10th and
 // 90th percentile, 0.91 and 0.99: nine of ten, more than 80 %, so that nothing is widened.
@@ -53,13 +53,13 @@ TEST(MemoryBandTest, StepsThatRanMoveWhatIsRefused) {
 
 // does not fit: peak x least > capacity; may not fit: peak or peak x high > capacity.
 TEST(MemoryBandTest, ThreeVerdicts) {
-  const validation::MemoryBand band{0.95, 1.2, 0.9, 40, 3};
-  const auto of = [&](std::int64_t peak) { return validation::fit_of(Bytes(peak), Bytes(1080), band); };
+  const studies::MemoryBand band{0.95, 1.2, 0.9, 40, 3};
+  const auto of = [&](std::int64_t peak) { return studies::fit_of(Bytes(peak), Bytes(1080), band); };
   EXPECT_EQ(of(900), Fit::fits);           // 900 x 1.2 = 1080
   EXPECT_EQ(of(901), Fit::may_not_fit);    // more than 1080 at 1.2
   EXPECT_EQ(of(1200), Fit::may_not_fit);   // 1200 x 0.9 = 1080
   EXPECT_EQ(of(1201), Fit::does_not_fit);  // too much even at 0.9
-  EXPECT_EQ(validation::fit_of(Bytes(1081), Bytes(1080), {}), Fit::does_not_fit) << "without measured peaks";
+  EXPECT_EQ(studies::fit_of(Bytes(1081), Bytes(1080), {}), Fit::does_not_fit) << "without measured peaks";
 }
 
 validation::ValidatedRun step(const std::string& table, double predicted, double capacity, double measured) {
@@ -85,14 +85,14 @@ TEST(MemoryBandTest, FamiliesOfValidatedSteps) {
 TEST(MemoryBandTest, AFileKeepsWhatIsWrittenAndNamesItsMistakes) {
   const auto file = std::filesystem::temp_directory_path() / "lockstep_memory_families.csv";
   std::ofstream(file) << validation::memory_families_csv({{"t", "a, b", {0.9, 1.25}, {}}, {"u", "c", {}, {1.5}}});
-  const auto read = validation::read_memory_families(file);
+  const auto read = studies::read_memory_families(file);
   ASSERT_EQ(read.size(), 2U);
   EXPECT_EQ(read[0].name, "a, b");
   EXPECT_THAT(read[0].peaks, testing::ElementsAre(0.9, 1.25));
   EXPECT_THAT(read[1].ran, testing::ElementsAre(1.5));
   std::ofstream(file) << "table,family,measured_over_predicted,capacity_over_predicted\nt,a,0.9 many,\nt,a,,-1\n";
   try {
-    (void)validation::read_memory_families(file);
+    (void)studies::read_memory_families(file);
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_EQ(error.problems().size(), 2U);
@@ -103,7 +103,7 @@ TEST(MemoryBandTest, AFileKeepsWhatIsWrittenAndNamesItsMistakes) {
 // The catalog's own: four of five peaks of a source lie in the band made without it, on the mean over the sources.
 TEST(MemoryBandTest, TheCatalogsBandHoldsWhatItHasNotSeen) {
   const MemoryBands bands(
-      validation::read_memory_families(std::filesystem::path(source_dir) / "topologies/catalog/validated_memory.csv"));
+      studies::read_memory_families(std::filesystem::path(source_dir) / "topologies/catalog/validated_memory.csv"));
   const auto held = bands.coverage_of_tables();
   ASSERT_GE(held.size(), 3U);
   double sum = 0;
@@ -111,7 +111,7 @@ TEST(MemoryBandTest, TheCatalogsBandHoldsWhatItHasNotSeen) {
     sum += share;
     EXPECT_GE(share, 0.5) << table;
   }
-  EXPECT_GE(sum / static_cast<double>(held.size()), validation::memory_band_share);
+  EXPECT_GE(sum / static_cast<double>(held.size()), studies::memory_band_share);
 }
 
 }  // namespace

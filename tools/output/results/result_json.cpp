@@ -24,15 +24,13 @@ Json breakdown(const metrics::Breakdown& value) {
           {"bubble_s", value.bubble.value()}};
 }
 
-Json memory(const Simulation& simulation, const metrics::MemoryUse& value) {
+/// `is_known`: false for replayed operations, which have no weights.
+Json memory(const Simulation& simulation, const metrics::MemoryUse& value, bool is_known) {
   const auto& step = simulation.preparation.step;
-  const auto fit = fit_of(value.peak, value.capacity);
-  Json result{{"peak_bytes", value.peak.value()},
-              {"capacity_bytes", value.capacity.value()},
-              {"fits", fit != validation::Fit::does_not_fit},
-              {"verdict", name(fit)},
-              {"peak_band", peak_band_json(value.peak)},
-              {"spare_bytes", (value.capacity - value.peak).value()}};
+  Json result{{"peak_bytes", value.peak.value()}, {"capacity_bytes", value.capacity.value()}};
+  result.update(fit_json(is_known ? std::optional(studies::fit_of(value.peak, value.capacity)) : std::nullopt));
+  result["peak_band"] = peak_band_json(value.peak);
+  result["spare_bytes"] = (value.capacity - value.peak).value();
   for (const auto kind : workloads::all_memory_kinds)
     result[std::string(name(kind)) + "_bytes"] = value.of(kind).value();
   result["other_bytes"] = value.other().value();
@@ -120,7 +118,7 @@ Json pipeline(const scenario::Scenario& scenario, const Simulation& simulation) 
   return result;
 }
 
-Json stage_json(const Simulation& simulation, const metrics::StageMetrics& stage) {
+Json stage_json(const Simulation& simulation, const metrics::StageMetrics& stage, bool memory_is_known) {
   std::int64_t ranks = 0;
   for (std::size_t lane = 0; lane < simulation.program.stage_of_rank.size(); ++lane) {
     if (simulation.program.stage_of_rank[lane] == stage.stage) ranks += simulation.ranks.size[lane];
@@ -139,7 +137,7 @@ Json stage_json(const Simulation& simulation, const metrics::StageMetrics& stage
           {"parts", parts},
           {"breakdown", breakdown(stage.breakdown)},
           {"idle", idle(stage.idle)},
-          {"memory", memory(simulation, stage.memory)}};
+          {"memory", memory(simulation, stage.memory, memory_is_known)}};
 }
 
 /// The most used classes of links; without folding every link is a class of its own.
@@ -232,9 +230,9 @@ std::string result_json(const scenario::Scenario& scenario, const Simulation& si
         {{"chip", kind.chip}, {"chips", kind.chips}, {"breakdown", breakdown(kind.breakdown)}});
   result["comm"] = communication(metrics.communication);
   result["pipeline"] = pipeline(scenario, simulation);
-  result["memory"] = memory(simulation, metrics.memory);
+  result["memory"] = memory(simulation, metrics.memory, !scenario.replay);
   result["stages"] = Json::array();
-  for (const auto& stage : metrics.stages) result["stages"].push_back(stage_json(simulation, stage));
+  for (const auto& stage : metrics.stages) result["stages"].push_back(stage_json(simulation, stage, !scenario.replay));
   result["links"] = links(simulation);
   result["local_updates"] =
       metrics.local_updates ? local_updates_json(*scenario.step.local_updates, *metrics.local_updates) : Json();

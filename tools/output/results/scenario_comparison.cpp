@@ -8,6 +8,7 @@
 #include "sim/step_draws.hpp"
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 
 namespace lockstep::output {
 namespace {
@@ -107,7 +108,8 @@ ComparedScenario read_compared(std::string name, ScenarioInputs inputs, std::str
   scenario.bubble_of_span = json["pipeline"]["bubble_fraction_span"];
   scenario.peak_bytes = json["memory"]["peak_bytes"];
   scenario.capacity_bytes = json["memory"]["capacity_bytes"];
-  scenario.fits = json["memory"]["fits"];
+  if (!json["memory"]["verdict"].is_null())
+    scenario.fit = studies::fit_of(Bytes(scenario.peak_bytes), Bytes(scenario.capacity_bytes));
   scenario.parts.push_back({"computing", "", json["breakdown"]["compute_s"]});
   for (const auto& use : json["comm"]) {
     const std::string axis = use["axis"];
@@ -218,7 +220,7 @@ std::string comparison_text(const std::vector<ComparedScenario>& scenarios, std:
   }
   row("memory peak",
       [](const auto& s) { return format(Bytes(s.peak_bytes)) + " of " + format(Bytes(s.capacity_bytes)); });
-  row("  fits", [](const auto& s) { return s.fits ? "yes" : "NO"; });
+  row("  verdict", [](const auto& s) { return s.fit ? fit_words(*s.fit) : "-"; });
   auto text = table.to_string("", width) + "\n";
   if (changed_inputs(scenarios).empty()) text = "no input differs\n" + text;
   for (std::size_t i = 1; i < scenarios.size(); ++i) text += difference_text(first, scenarios[i]);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/studies/memory_fit.hpp"
 #include "tools/output/elements/terminal.hpp"
 #include "tools/output/results/scenario_inputs.hpp"
 
@@ -29,7 +30,7 @@ struct ComparedScenario {
   std::optional<double> mfu;
   double bubble_of_step = 0, bubble_of_span = 0;
   std::int64_t peak_bytes = 0, capacity_bytes = 0;
-  bool fits = true;
+  std::optional<studies::Fit> fit;  ///< none of replayed operations
   std::vector<StepPart> parts;
 };
 

@@ -51,7 +51,7 @@ std::string memory_text(const scenario::Scenario& scenario, const Simulation& si
       std::string("memory of one chip") +
       (simulation.metrics.stages.size() > 1 ? " of stage " + std::to_string(memory.stage) + ", the fullest" : "") +
       ": peak " + format(memory.peak) + " of " + format(memory.capacity) +
-      (fit_of(memory.peak, memory.capacity) == validation::Fit::fits ? " " : "  ") +
+      (studies::fit_of(memory.peak, memory.capacity) == studies::Fit::fits ? " " : "  ") +
       memory_verdict(memory.peak, memory.capacity);
   if (memory.peak_op >= 0) {
     const auto& op = step.op(memory.peak_op);

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/output/elements/json_document.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 #include "tools/output/studies/network_design_report.hpp"
 
 namespace lockstep::output {
@@ -44,7 +45,7 @@ Json simulated_json(const DesignedSpace& of, const NetworkDesign& design, std::i
   json["run_s"] = timed.run_s;
   json["bound_s"] = network.bound_s;
   json["step_times_s"] = timed.step_s;
-  json["fits"] = timed.fits;
+  json.update(fit_json(timed.fit));
   json["exposed"] = Json::array();
   for (std::size_t scenario = 0; scenario < timed.exposed_s.size(); ++scenario) {
     for (const auto& [axis, seconds] : timed.exposed_s[scenario])

@@ -34,7 +34,7 @@ class Picture {
     for (std::int64_t number = 0; number < std::ssize(design_.networks); ++number) {
       const auto& network = at(number);
       if (network.fate == Fate::pruned) bound(number, network.bound_s);
-      if (network.timed && network.timed->fits && !is_shown(number)) dot(number, "#8888");
+      if (network.timed && network.timed->is_answer() && !is_shown(number)) dot(number, "#8888");
     }
     for (std::size_t i = 0; i < design_.front.size(); ++i) draw_shown(i);
     draw_legend();
@@ -58,7 +58,7 @@ class Picture {
     std::vector<double> values;
     for (std::int64_t number = 0; number < std::ssize(design_.networks); ++number) {
       const auto& network = at(number);
-      const bool drawn = network.fate == Fate::pruned || (network.timed && network.timed->fits);
+      const bool drawn = network.fate == Fate::pruned || (network.timed && network.timed->is_answer());
       if (!drawn) continue;
       values.push_back(prices ? price(number) : (network.timed ? network.timed->run_s : network.bound_s) / day_s);
     }

@@ -68,7 +68,7 @@ class Reasons {
     std::int64_t dearest = chosen_;
     for (std::int64_t number = 0; number < std::ssize(design_.networks); ++number) {
       const auto& network = at(number);
-      const bool is_known = network.fate == Fate::pruned || (network.timed && network.timed->fits);
+      const bool is_known = network.fate == Fate::pruned || (network.timed && network.timed->is_answer());
       if (is_known && design_.money(number) > design_.money(dearest) * (1 + 1e-9)) dearest = number;
     }
     return dearest == chosen_ ? -1 : dearest;

@@ -2,6 +2,7 @@
 
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 #include "tools/output/studies/network_design_report.hpp"
 
 namespace lockstep::output {
@@ -20,6 +21,12 @@ const DesignedNetwork& at(const NetworkDesign& design, std::int64_t number) {
   return design.networks[static_cast<std::size_t>(number)];
 }
 
+/// ", MAY NOT FIT", or nothing; what does not fit is no answer.
+std::string unfit_after(const design_networks::TimedNetwork& timed) {
+  const auto words = unfit_words(timed.fit);
+  return words.empty() ? "" : ", " + words;
+}
+
 std::string front_table(const DesignedSpace& of, const NetworkDesign& design) {
   const auto& workloads = of.space.workloads();
   const bool equal_chips = design.has_equal_chips();
@@ -31,7 +38,8 @@ std::string front_table(const DesignedSpace& of, const NetworkDesign& design) {
   int row = 0;
   for (const auto number : design.front) {
     const auto& network = at(design, number);
-    std::vector<std::string> cells = {std::to_string(++row) + ". " + of.space.label(number)};
+    std::vector<std::string> cells = {std::to_string(++row) + ". " + of.space.label(number) +
+                                      unfit_after(*network.timed)};
     if (workloads.size() == 1) cells.push_back(format(Seconds(network.timed->step_s.front())));
     cells.insert(cells.end(), {fixed(network.timed->run_s / day_s, 1), money_text(design.money(number)),
                                format(network.machine.network_power), money_text(network.timed->total)});
@@ -83,7 +91,7 @@ std::string bill_table(const NetworkDesign& design) {
 
 std::string proof(const DesignedSpace& of, const NetworkDesign& design) {
   std::int64_t too_large = 0;
-  for (const auto& one : design.networks) too_large += one.timed && !one.timed->fits ? 1 : 0;
+  for (const auto& one : design.networks) too_large += one.timed && !one.timed->is_answer() ? 1 : 0;
   std::string text = "\nof " + networks_text(std::ssize(design.networks)) + ": " +
                      count_text(design.count(Fate::simulated)) + " simulated, ";
   const auto pruned = design.count(Fate::pruned);
@@ -98,7 +106,7 @@ std::string proof(const DesignedSpace& of, const NetworkDesign& design) {
     text += "; " + count_text(refused) + " cannot be built or run (" + first->refusal + "; expected " +
             first->expected + ")";
   }
-  if (too_large > 0) text += "; " + count_text(too_large) + " simulated ones need more memory than chips have";
+  if (too_large > 0) text += "; " + count_text(too_large) + " simulated ones DO NOT FIT into the chips' memory";
   text += "\n";
   if (!design.stopped) return text;
   text += "stopped with " + count_text(design.count(Fate::open)) + " open: ";

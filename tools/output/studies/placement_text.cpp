@@ -62,6 +62,18 @@ Json waits_json(const PlacedRanks& placed) {
   return waits;
 }
 
+/// Where a step does not fit or may not; what is the same in the best order is said once.
+std::string memory_lines(const PlacedRanks& placed) {
+  const auto line = [&](const std::string& where, Bytes peak) {
+    return "memory of one chip" + where + ": peak " + format(peak) + " of " + format(placed.chip_memory) + "  " +
+           memory_verdict(peak, placed.chip_memory) + "\n";
+  };
+  std::string text;
+  if (placed.given_fit() != studies::Fit::fits) text += line("", placed.peak_memory);
+  if (placed.best_fit() != placed.given_fit()) text += line(" with the best found", placed.best_peak_memory);
+  return text;
+}
+
 }  // namespace
 
 std::string layers_text(const place_ranks::StageLayers& layers) {
@@ -127,9 +139,7 @@ std::string placement_text(const scenario::Scenario& scenario, const PlacedRanks
                                  : "") +
           "\n";
   if (!placed.layers.empty()) text += "layers of the stages: " + split_text(placed) + "\n";
-  if (placed.peak_memory > placed.chip_memory)
-    text += "memory of one chip: peak " + format(placed.peak_memory) + " of " + format(placed.chip_memory) + "  " +
-            memory_verdict(placed.peak_memory, placed.chip_memory) + "\n";
+  text += memory_lines(placed);
   if (placed.use) text += "\n" + lines_of(placement_reasons(placed));
   if (placed.is_given) return text;
   const auto hosts = host_order(scenario, placed.best.order);
@@ -142,7 +152,8 @@ std::string placement_text(const scenario::Scenario& scenario, const PlacedRanks
 std::string placement_json(const scenario::Scenario& scenario, const PlacedRanks& placed) {
   Json first = Json::array();
   for (const auto& one : placed.first) first.push_back({{"name", one.name}, {"step_s", one.step.value()}});
-  const auto* given = given_network(scenario);
+  const auto* network = given_network(scenario);
+  const auto given = fit_json(placed.given_fit());
   const auto reasons = placement_reasons(placed);
   const auto& use = placed.use;
   const Json json = {{"scenario", scenario.name},
@@ -168,8 +179,12 @@ std::string placement_json(const scenario::Scenario& scenario, const PlacedRanks
                      {"given_layers", placed.layers.empty() ? Json() : Json(placed.given_layers)},
                      {"peak_bytes", placed.peak_memory.value()},
                      {"capacity_bytes", placed.chip_memory.value()},
+                     {"fits", given["fits"]},
+                     {"verdict", given["verdict"]},
+                     {"best_peak_bytes", placed.best_peak_memory.value()},
+                     {"best_verdict", name(placed.best_fit())},
                      {"units", placed.best.order},
-                     {"hosts", given != nullptr ? Json(hosts_of(*given, placed.best.order)) : Json()}};
+                     {"hosts", network != nullptr ? Json(hosts_of(*network, placed.best.order)) : Json()}};
   return json_document(json);
 }
 

@@ -6,6 +6,7 @@
 #include "sim/core/long_time.hpp"
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/table.hpp"
+#include "tools/output/results/memory_verdict.hpp"
 #include "tools/output/studies/goodput_text.hpp"
 #include "tools/output/studies/plan_report.hpp"
 
@@ -28,8 +29,9 @@ std::string words(const planning::RobustOptions& options) {
 }
 
 std::string best_lines(const planning::PlanSpace& space, const std::string& what, const planning::RankedPlan& best) {
+  const auto words = may_not_fit_text(space, best);
   return "best by " + what + ": " + plan_name(space, best.choice) + "\n      " + placement_name(space, best.choice) +
-         "\n\n";
+         (words.empty() ? "" : "\n      " + words) + "\n\n";
 }
 
 /// The place of the fastest healthy plan, and what it loses by the figure of the others.
@@ -83,7 +85,7 @@ std::string robust_text(const planning::PlanSpace& space, const planning::Robust
     const auto& one = plans.plans[i];
     table.add({std::to_string(i + 1) + ". " + plan_name(space, one.plan.choice), seconds(one.plan.figures.step_s),
                format(one.steps.median()), format(one.steps.quantile(0.95)), seconds(one.regret_s),
-               percent(one.plan.figures.mfu), format(Bytes(one.plan.figures.peak_bytes))});
+               percent(one.plan.figures.mfu), peak_text(Bytes(one.plan.figures.peak_bytes), program_memory(space))});
   }
   const auto loses = [&](const planning::DrawnPlan& best, const planning::DrawnPlan& fastest) {
     const double more = fastest.figure_s(options.objective) - best.figure_s(options.objective);
@@ -119,7 +121,7 @@ std::string run_plans_text(const planning::PlanSpace& space, const planning::Run
     table.add({std::to_string(i + 1) + ". " + plan_name(space, one.plan.choice), seconds(one.plan.figures.step_s),
                fixed(100 * one.shares.useful, 2) + " %", seconds(one.useful_step_s), format(one.model.write),
                format_long(one.model.interval), fixed(100 * one.shares.fewer_chips, 2) + " %",
-               format(Bytes(one.plan.figures.peak_bytes))});
+               peak_text(Bytes(one.plan.figures.peak_bytes), program_memory(space))});
   }
   const auto loses = [](const planning::PlanOfRun& best, const planning::PlanOfRun& fastest) {
     return "+" + fixed(100 * (fastest.useful_step_s / best.useful_step_s - 1), 2) + " % of the useful step";

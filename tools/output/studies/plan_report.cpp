@@ -34,11 +34,6 @@ Json parallel_json(const planning::PlanChoice& choice) {
   return json;
 }
 
-/// What a program can have, where a search may ask for less.
-Bytes program_memory(const planning::PlanSpace& space) {
-  return std::max(space.memory(), space.cluster().chip().capacity());
-}
-
 std::optional<validation::ErrorBand> band_of(const planning::PlanSpace& space, const planning::RankedPlan& plan) {
   const auto& figures = plan.figures;
   const double exposed = std::accumulate(figures.exposed_s.begin(), figures.exposed_s.end(), 0.0);
@@ -58,15 +53,13 @@ Json best_json(const planning::PlanSpace& space, const planning::RankedPlan& pla
   json["step_time_band"] = band_json(band_of(space, plan), Seconds(figures.step_s));
   json["lower_bound_s"] = plan.bound_s;
   json["mfu"] = figures.mfu;
-  json["memory"] = {{"peak_bytes", figures.peak_bytes},
-                    {"capacity_bytes", space.memory().value()},
-                    {"fits", true},
-                    {"verdict", name(fit_of(Bytes(figures.peak_bytes), program_memory(space)))},
-                    {"weights_bytes", figures.weights_bytes},
-                    {"gradients_bytes", figures.gradients_bytes},
-                    {"optimizer_bytes", figures.optimizer_bytes},
-                    {"activations_bytes", figures.activations_bytes},
-                    {"other_bytes", figures.other_bytes}};
+  json["memory"] = {{"peak_bytes", figures.peak_bytes}, {"capacity_bytes", space.memory().value()}};
+  json["memory"].update(fit_json(studies::fit_of(Bytes(figures.peak_bytes), program_memory(space))));
+  json["memory"]["weights_bytes"] = figures.weights_bytes;
+  json["memory"]["gradients_bytes"] = figures.gradients_bytes;
+  json["memory"]["optimizer_bytes"] = figures.optimizer_bytes;
+  json["memory"]["activations_bytes"] = figures.activations_bytes;
+  json["memory"]["other_bytes"] = figures.other_bytes;
   double exposed_s = 0;
   Json by_axis = Json::object();
   for (std::size_t axis = 0; axis < figures.exposed_s.size(); ++axis) {
@@ -182,15 +175,6 @@ std::string why_it_loses(const planning::PlanFigures& plan, const planning::Plan
 
 namespace {
 
-/// Plans that are shown are predicted to fit; those nearest to the limit may not.
-std::string memory_trust_text(const planning::PlanSpace& space, const planning::SearchResult& result) {
-  const Bytes peak(result.best.front().figures.peak_bytes);
-  if (fit_of(peak, program_memory(space)) != validation::Fit::may_not_fit) return "";
-  const auto sure = static_cast<double>(program_memory(space).value()) / validation::memory_band()->high;
-  return "the best may not fit: " + peak_band_text(peak) + "; search.memory: " + format(Bytes(std::llround(sure))) +
-         " leaves such plans out\n";
-}
-
 /// How far to trust the best plan's step, and which of the plans shown cannot be told apart.
 std::string trust_text(const planning::PlanSpace& space, const planning::SearchResult& result) {
   const auto& best = result.best.front();
@@ -208,6 +192,23 @@ std::string trust_text(const planning::PlanSpace& space, const planning::SearchR
 
 }  // namespace
 
+Bytes program_memory(const planning::PlanSpace& space) {
+  return std::max(space.memory(), space.cluster().chip().capacity());
+}
+
+std::string may_not_fit_text(const planning::PlanSpace& space, const planning::RankedPlan& plan) {
+  const Bytes peak(plan.figures.peak_bytes);
+  if (studies::fit_of(peak, program_memory(space)) != studies::Fit::may_not_fit) return "";
+  const auto sure = static_cast<double>(program_memory(space).value()) / studies::memory_band()->high;
+  return memory_verdict(peak, program_memory(space)) + "; search.memory: " + format(Bytes(std::llround(sure))) +
+         " leaves such plans out";
+}
+
+std::string none_keeps_within(const planning::SearchProof& proof, Bytes memory) {
+  return std::string(proof.open > 0 ? "no plan found so far" : "no plan") + " keeps within " + format(memory) +
+         " of memory";
+}
+
 std::string band_of_best(const planning::PlanSpace& space, const planning::SearchResult& result) {
   const auto band = band_of(space, result.best.front());
   return band ? band_text(*band, Seconds(result.best.front().figures.step_s)) : "";
@@ -217,8 +218,8 @@ std::string proof_line(const planning::SearchResult& result) {
   const auto& proof = result.proof;
   const auto count = [](std::int64_t number) { return with_separators(static_cast<double>(number)); };
   return "of " + count(proof.space) + " plans, " + count(proof.pruned_by_bound) +
-         " have a lower bound above the last one shown, " + count(proof.pruned_by_memory) + " cannot fit, " +
-         count(proof.simulated) + " were simulated (" + count(proof.did_not_fit) + " of them did not fit)" +
+         " have a lower bound above the last one shown, " + count(proof.pruned_by_memory) + " need more memory, " +
+         count(proof.simulated) + " were simulated (" + count(proof.did_not_fit) + " of them need more memory)" +
          gap_text(result);
 }
 
@@ -232,8 +233,7 @@ std::string plan_head(const planning::PlanSpace& space) {
 std::string plan_text(const planning::PlanSpace& space, const planning::SearchResult& result) {
   std::string text = plan_head(space);
   if (result.best.empty()) {
-    text += (result.proof.open > 0 ? "no plan found so far fits " : "no plan fits ") + format(space.memory()) +
-            " of memory\n\n";
+    text += none_keeps_within(result.proof, space.memory()) + "\n\n";
   } else {
     const auto& best = result.best.front();
     text += "best: " + plan_name(space, best.choice) + "\n      " + placement_name(space, best.choice) +
@@ -259,7 +259,7 @@ std::string plan_text(const planning::PlanSpace& space, const planning::SearchRe
                                    percent(figures.mfu),
                                    format(Seconds(figures.compute_s)),
                                    format(Seconds(exposed)),
-                                   format(Bytes(figures.peak_bytes))};
+                                   peak_text(Bytes(figures.peak_bytes), program_memory(space))};
       if (pipelined) row.insert(row.end() - 1, format(Seconds(figures.bubble_s)));
       if (drawn) {
         row.push_back(plan.draws ? format(plan.draws->best()) + ", " + format(plan.draws->median()) + ", " +
@@ -276,7 +276,8 @@ std::string plan_text(const planning::PlanSpace& space, const planning::SearchRe
     }
     text += table.to_string();
     if (!reasons.empty()) text += "\nwhy the others lose\n" + reasons;
-    text += trust_text(space, result) + memory_trust_text(space, result);
+    text += trust_text(space, result);
+    if (const auto words = may_not_fit_text(space, best); !words.empty()) text += "the best: " + words + "\n";
     text += "\n";
   }
   text += "proof: " + proof_line(result) + "\n";
@@ -287,9 +288,15 @@ std::string beside_the_files_own(const planning::PlanSpace& space, const plannin
                                  const std::optional<planning::PlanFigures>& own) {
   if (!own || result.best.empty()) return "";
   const double best = result.best.front().figures.step_s;
-  const bool fits = own->peak_bytes <= space.cluster().chip().capacity().value();
-  const bool is_missed = best > own->step_s && fits && space.plans_of_file().empty();
-  return "the file's own plan takes " + format(Seconds(own->step_s)) + (fits ? "" : " and does not fit") +
+  const auto fit = studies::fit_of(Bytes(own->peak_bytes), program_memory(space));
+  const bool keeps_within = own->peak_bytes <= space.memory().value();
+  const bool is_missed = best > own->step_s && keeps_within && space.plans_of_file().empty();
+  return "the file's own plan takes " + format(Seconds(own->step_s)) +
+         (fit == studies::Fit::fits ? "" : " and " + std::string(name(fit))) +
+         (keeps_within || fit == studies::Fit::does_not_fit
+              ? ""
+              : ", with " + format(Bytes(own->peak_bytes)) + " more than the " + format(space.memory()) +
+                    " of the search") +
          (is_missed ? " and is not in the space searched" : "") + "; the best takes " +
          percent(std::abs(1 - best / own->step_s)) + (best <= own->step_s ? " less\n" : " more\n");
 }

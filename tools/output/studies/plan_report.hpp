@@ -17,6 +17,13 @@ namespace lockstep::output {
 /// The parts in which a plan is slower than the best, largest first: "+0.12 s exposed tensor, +0.03 s bubble".
 [[nodiscard]] std::string why_it_loses(const planning::PlanFigures& plan, const planning::PlanFigures& best);
 
+/// What a program can have of a chip, where a search may ask for less.
+[[nodiscard]] Bytes program_memory(const planning::PlanSpace& space);
+/// "MAY NOT FIT: 80 % of measured peaks ...; search.memory: 63.5 GB leaves such plans out" where the plan may not
+/// fit; else empty.
+[[nodiscard]] std::string may_not_fit_text(const planning::PlanSpace& space, const planning::RankedPlan& plan);
+/// "no plan keeps within 80.0 GB of memory": a search shows plans whose predicted peak is at most its memory.
+[[nodiscard]] std::string none_keeps_within(const planning::SearchProof& proof, Bytes memory);
 /// A JSON list with the best plan of each of several clusters.
 class PlanRows {
  public:

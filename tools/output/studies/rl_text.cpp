@@ -36,8 +36,12 @@ std::string steps(const rl::Loop& loop) {
   return (number < 0.1 ? six_digits(number) : fixed(number, 2)) + " steps' tokens";
 }
 
+/// "DOES NOT FIT", "MAY NOT FIT" or nothing.
+std::string unfit_words(const rl::Loop& loop) { return output::unfit_words(loop.fit().value_or(studies::Fit::fits)); }
+
 Json loop_json(const rl::LoopSpec& spec, const rl::Loop& loop) {
   const auto simulated = [](bool stated, Seconds time) { return stated ? Json() : Json(time.value()); };
+  const auto fit = fit_json(spec.training ? std::nullopt : loop.fit());
   return {{"mode", std::string(mode(spec))},
           {"pools", loop.one_pool ? 1 : 2},
           {"training_chips", loop.training_chips},
@@ -62,7 +66,8 @@ Json loop_json(const rl::LoopSpec& spec, const rl::Loop& loop) {
           {"most_generation_s", loop.most_generation.value()},
           {"running_share", spec.generation.time ? Json() : Json(loop.running_share)},
           {"step_time_s", simulated(spec.training.has_value(), loop.step)},
-          {"fits", spec.training ? Json() : Json(loop.fits())},
+          {"fits", fit["fits"]},
+          {"verdict", fit["verdict"]},
           {"forward_time_s", simulated(spec.logprobs.has_value() || spec.scoring_models == 0, loop.forward)},
           {"refit",
            {{"weight_bytes", spec.refit ? Json() : Json(loop.sent.weights.value())},
@@ -81,9 +86,9 @@ std::string rl_text(const rl::LoopSpec& spec, const rl::Loop& loop) {
   text += loop.one_pool ? "all phases on " + number(loop.training_chips) + ' ' + chip
                         : "training on " + number(loop.training_chips) + ' ' + chip + ", generation on " +
                               number(loop.generation_chips);
-  if (!loop.fits())
-    text += "\ntraining " + unfit_words(loop.peak_memory, loop.memory) + ": a chip's memory peaks at " +
-            format(loop.peak_memory) + " of " + format(loop.memory);
+  if (const auto words = unfit_words(loop); !words.empty())
+    text +=
+        "\ntraining " + words + ": a chip's memory peaks at " + format(loop.peak_memory) + " of " + format(loop.memory);
   text += "\n\niteration " + format_up_to_long(loop.iteration) + "   " + with_separators(loop.tokens_per_s_per_chip()) +
           " tokens/s a chip\n\n";
   Table phases({"phase", "time", "share", "of which"});
@@ -122,9 +127,10 @@ std::string splits_text(const rl::LoopSpec& spec, const std::vector<rl::Split>& 
       {"nodes of training", "of generation", "iteration", "generation", "learning", "refit", "tokens/s a chip"});
   bool all_fit = true;
   for (const auto& [training, generation, loop] : splits) {
-    all_fit = all_fit && loop.fits();
-    table.add({std::to_string(training) + (loop.fits() ? "" : " " + unfit_words(loop.peak_memory, loop.memory)),
-               std::to_string(generation), format_up_to_long(loop.iteration), format_up_to_long(loop.generation),
+    const auto words = unfit_words(loop);
+    all_fit = all_fit && words.empty();
+    table.add({std::to_string(training) + (words.empty() ? "" : " " + words), std::to_string(generation),
+               format_up_to_long(loop.iteration), format_up_to_long(loop.generation),
                format_up_to_long(loop.learning()), format(loop.refit), with_separators(loop.tokens_per_s_per_chip())});
   }
   const auto* best = rl::fastest_that_fits(splits);
@@ -132,11 +138,13 @@ std::string splits_text(const rl::LoopSpec& spec, const std::vector<rl::Split>& 
   return spec.name + ": " + std::string(mode(spec)) + ", " + std::to_string(any.training_nodes + any.generation_nodes) +
          " nodes shared out over two pools\n\n" + table.to_string() +
          (all_fit ? ""
-                  : "DOES NOT FIT: training needs more memory than its chips have; MAY NOT FIT: the predicted peak "
-                    "exceeds the capacity by less than measured peaks were off\n") +
-         (best == nullptr ? "\ntraining fits in none of these splits\n"
-                          : "\nshortest iteration: " + std::to_string(best->training_nodes) + " nodes of training, " +
-                                std::to_string(best->generation_nodes) + " of generation\n");
+                  : "DOES NOT FIT: training needs more memory than its chips have; MAY NOT FIT: what they have "
+                    "lies within what measured peaks were off\n") +
+         (best == nullptr
+              ? "\ntraining DOES NOT FIT in any of these splits\n"
+              : "\nshortest iteration: " + std::to_string(best->training_nodes) + " nodes of training, " +
+                    std::to_string(best->generation_nodes) + " of generation" +
+                    (unfit_words(best->loop).empty() ? "" : "; training " + unfit_words(best->loop)) + "\n");
 }
 
 std::string splits_json(const rl::LoopSpec& spec, const std::vector<rl::Split>& splits) {

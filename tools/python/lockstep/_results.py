@@ -89,8 +89,8 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 class Memory(Record):
     peak_bytes: int
     capacity_bytes: int
-    fits: bool
-    verdict: str
+    fits: bool | None
+    verdict: str | None
 
 
 class RunResult(Record, HasScenario):
@@ -154,7 +154,8 @@ class RunResult(Record, HasScenario):
 
     def _repr_html_(self) -> str:
         memory = self._values["memory"]
-        fits = memory["verdict"] if memory["verdict"] == "fits" else memory["verdict"].upper()
+        verdict = memory["verdict"] or "whether it fits is not known"
+        fits = verdict.upper() if verdict in ("may not fit", "does not fit") else verdict
         words = (
             f"<b>{escape(self.scenario)}</b>: step {seconds_text(self.step_time_s)}, MFU {100 * self.mfu:.1f} %, "
             f"{self.tokens_per_s:,.0f} tokens/s on {self.chips:,} chips; memory peak {memory['peak_bytes'] / 1e9:.1f} GB "
@@ -183,7 +184,7 @@ class PlanResult(Record, HasScenario):
 
     @property
     def plans(self) -> list[Plan]:
-        """The best plans, the fastest first; empty if none fits."""
+        """The best plans, the fastest first; empty if none keeps within the memory."""
         return [
             Plan(one, Scenario(self._searched.source, (*self._searched.replaced, *one["set"]), self._searched.options))
             for one in self._values["best"]
@@ -191,9 +192,9 @@ class PlanResult(Record, HasScenario):
 
     @property
     def best(self) -> Plan:
-        """The fastest plan. Raises LookupError if none fits."""
+        """The fastest plan. Raises LookupError if none keeps within the memory."""
         if not self._values["best"]:
-            raise LookupError("no plan fits into memory")
+            raise LookupError("no plan keeps within the memory")
         return self.plans[0]
 
     @property

@@ -31,7 +31,7 @@ std::string result(double compute, double gather, double bubble, double tokens, 
                {"tokens_per_s_per_chip", tokens / step / 2},
                {"mfu", flops ? json(0.5) : json()},
                {"pipeline", {{"bubble_fraction_step", bubble / step}, {"bubble_fraction_span", bubble / step / 2}}},
-               {"memory", {{"peak_bytes", 12'000'000'000}, {"capacity_bytes", 16'000'000'000}, {"fits", true}}},
+               {"memory", {{"peak_bytes", 12'000'000'000}, {"capacity_bytes", 16'000'000'000}, {"verdict", "fits"}}},
                {"breakdown", {{"compute_s", compute}, {"exposed_comm_s", gather}, {"bubble_s", bubble}}},
                {"comm", {{{"axis", "fsdp"}, {"kind", "all_gather"}, {"exposed_s", gather}}}}};
   return made.dump();

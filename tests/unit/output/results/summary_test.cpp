@@ -108,7 +108,6 @@ TEST(SummaryTest, MemoryThatDoesNotFitIsSaid) {
   auto& memory = simulated.simulation.metrics.memory;
   memory.peak = Bytes(20'000'000'000);
   memory.capacity = Bytes(16'000'000'000);
-  memory.fits = false;
   EXPECT_THAT(output::summary(simulated.scenario, simulated.simulation),
               HasSubstr("peak 20.0 GB of 16.0 GB  DOES NOT FIT, 4.00 GB too much"));
 }
