@@ -29,7 +29,7 @@ OpsOfCells ops_of_cells(const workloads::StepGraph& step, const workloads::Pipel
 class Search {
  public:
   Search(const workloads::StepGraph& step, const SteadyPeriods& periods, const workloads::PipelineOrder& order,
-         const program::Program& program, const timeline::Timeline& timeline, double rounding)
+         const program::Program& program, const timeline::Timeline& timeline, const Precision& precision)
       : step_(step),
         periods_(periods),
         order_(order),
@@ -38,8 +38,9 @@ class Search {
         ops_(ops_of_cells(step, order)),
         started_(ops_.size()),
         under_way_(ops_.size()),
-        tolerance_s_(4e-12 + rounding * timeline.simulated_makespan().value()),
-        host_held_until_s_(host_held_until()) {
+        missing_(precision.missing_periods),
+        change_allowed_(precision.change_allowed),
+        rounding_s_(4e-12 + precision.rounding * timeline.simulated_makespan().value()) {
     for (std::size_t rank = 0; rank < ops_.size(); ++rank) {
       starts_.push_back(starts_of_cells(rank));
       last_ends_.push_back(last_ends(rank));
@@ -58,10 +59,7 @@ class Search {
         const auto left = (several_ + 1) * part.cells + tried * earlier;
         if (left > cells) break;
         const auto cell = part.last - left;
-        const double since = starts_[0][cell], until = starts_[0][cell + several_ * part.cells];
-        if (until == later_than_all || until <= since || !stand_at(since, several_ + 1) ||
-            !is_back(since, until - since))
-          continue;
+        if (!repeats(cell)) continue;
         // What is held comes into its rhythm a period later than the dates do: the gradients of a virtual stage are
         // held from its first backward on. So the period that repeats is the next one. It begins a moment before, so
         // that whatever starts with it is in it in spite of rounding.
@@ -144,52 +142,81 @@ class Search {
     return true;
   }
 
-  /// Whether the state at the date at which the ranks stand comes back `period_s` later.
-  [[nodiscard]] bool is_back(double since_s, double period_s) const {
-    // The host's lead over the chip only repeats where it holds the chip up: else it may grow from period to period,
-    // and what it holds up later would be held up less.
-    const bool host_leads = !step_.host_waits_for_transfers && host_held_until_s_ <= since_s;
+  /// Whether the state at which rank 0 starts a cell comes back `several_` periods later, or so nearly that all missing
+  /// periods together change the step's time by less than is allowed.
+  [[nodiscard]] bool repeats(std::size_t cell) {
+    tolerance_s_ = rounding_s_;
+    const auto& part = periods_.ranks.front();
+    const auto period = several_ * part.cells;
+    const double copies = static_cast<double>(missing_) / static_cast<double>(several_);
+    const double allowed_s = change_allowed_ * (timeline_.simulated_makespan().value() +
+                                                copies * (starts_[0][cell + period] - starts_[0][cell]));
+    // Deviations d do not grow, so no later period is longer or shorter than this one by more than d. If they shrink by
+    // a factor r from one to the next, all later ones together deviate by d r / (1 - r), and so does their length.
+    constexpr double least_factor = 0.1, doubt = 2;
+    const double least = doubt * least_factor / (1 - least_factor);
+    const auto away = deviation_at(cell, several_ + 1, std::max(rounding_s_, allowed_s / copies / least));
+    if (!away) return false;
+    if (*away <= rounding_s_) return true;
+    double change_s = *away * copies;
+    if (cell >= part.first + period) {
+      const auto before = deviation_at(cell - period, several_ + 2, later_than_all);
+      const double factor = before ? std::max(least_factor, *away / *before) : 1;
+      if (factor < 1) change_s *= std::min(1.0, doubt * factor / (1 - factor));
+    }
+    if (change_s > allowed_s) return false;
+    tolerance_s_ = *away;
+    return true;
+  }
+
+  /// How far the dates of the operations around the start of a cell of rank 0 are from what they are `several_` periods
+  /// later, less these, in seconds; nothing if it is more than `most_s`, if they are not the same operations, or if not
+  /// all ranks stand within their steady parts, with so many periods to go.
+  [[nodiscard]] std::optional<double> deviation_at(std::size_t cell, std::size_t periods_to_go, double most_s) {
+    const double since = starts_[0][cell], until = starts_[0][cell + several_ * periods_.ranks.front().cells];
+    if (until == later_than_all || until <= since || !stand_at(since, periods_to_go)) return {};
+    double worst_s = 0;
     for (std::size_t rank = 0; rank < ops_.size(); ++rank) {
       const auto cells = periods_.ranks[rank].cells;
-      for (auto cell = under_way_[rank]; cell < started_[rank] + cells; ++cell) {
-        if (!is_later(ops_[rank][cell], ops_[rank][cell + several_ * cells], period_s, host_leads)) return false;
+      for (auto of_rank = under_way_[rank]; of_rank < started_[rank] + cells; ++of_rank) {
+        const auto away = deviation(ops_[rank][of_rank], ops_[rank][of_rank + several_ * cells], until - since, most_s);
+        if (!away) return {};
+        worst_s = std::max(worst_s, *away);
       }
     }
-    return true;
+    return worst_s;
   }
 
-  /// The last date at which an operation waited for the host to launch it.
-  [[nodiscard]] double host_held_until() const {
-    double last = 0;
-    for (workloads::OpId id = 0; id < step_.size(); ++id) {
-      for (const auto lane : timeline_.ranks_of(id)) {
-        const auto launched_s = program_.on_chip_of(lane, program_.ops[id]).launched.value();
-        if (launched_s <= last) break;
-        if (timeline_.simulated(id, lane).start.value() < launched_s - tolerance_s_) last = launched_s;
-      }
-    }
-    return last;
-  }
-
-  [[nodiscard]] bool is_later(const Ops& ops, const Ops& others, double by_s, bool host_leads) const {
-    if (ops.second - ops.first != others.second - others.first) return false;
+  /// Of the operations of two cells; nothing if they are not the same, or if it is more than `most_s`.
+  [[nodiscard]] std::optional<double> deviation(const Ops& ops, const Ops& others, double by_s, double most_s) const {
+    if (ops.second - ops.first != others.second - others.first) return {};
+    double worst_s = 0;
     for (auto id = ops.first; id < ops.second; ++id) {
       const auto later = id + (others.first - ops.first);
-      if (!same_work(step_.op(id), step_.op(later))) return false;
-      const auto launched = program_.ops[later].launched;
-      const auto launched_by_s =
-          (launched - program_.ops[id].launched).value() + (step_.host_waits_for_transfers ? by_s : 0);
-      if (launched_by_s > by_s + tolerance_s_ ||
-          (!host_leads && launched > Seconds(0) && launched_by_s < by_s - tolerance_s_))
-        return false;
-      if (!std::ranges::equal(timeline_.ranks_of(id), timeline_.ranks_of(later))) return false;
+      if (!same_work(step_.op(id), step_.op(later))) return {};
+      if (!std::ranges::equal(timeline_.ranks_of(id), timeline_.ranks_of(later))) return {};
       for (const auto lane : timeline_.ranks_of(id)) {
         const auto span = timeline_.simulated(id, lane), shifted = timeline_.simulated(later, lane);
-        const auto is_at = [&](Seconds a, Seconds b) { return std::abs((b - a).value() - by_s) <= tolerance_s_; };
-        if (!is_at(span.start, shifted.start) || !is_at(span.end, shifted.end)) return false;
+        const auto away = [&](Seconds a, Seconds b) { return std::abs((b - a).value() - by_s); };
+        worst_s = std::max({worst_s, away(span.start, shifted.start), away(span.end, shifted.end)});
+        const auto launched = program_.on_chip_of(lane, program_.ops[id]).launched,
+                   launched_later = program_.on_chip_of(lane, program_.ops[later]).launched;
+        if (launched_later > Seconds(0))
+          worst_s = std::max(worst_s, deviation_of_host(span.start, launched, shifted.start, launched_later, by_s));
       }
+      if (worst_s > most_s) return {};
     }
-    return true;
+    return worst_s;
+  }
+  /// The host's lead over the chip may grow from period to period, but not where it holds the chip up, since it would
+  /// hold it up less later on. An operation starts before it is launched if it waits for the host.
+  [[nodiscard]] double deviation_of_host(Seconds start, Seconds launched, Seconds later_start, Seconds later_launched,
+                                         double by_s) const {
+    const auto launched_by_s = (later_launched - launched).value();
+    if (step_.host_waits_for_transfers) return std::abs(launched_by_s);  // since its rank's host waited
+    const auto is_held = [&](Seconds from, Seconds until) { return from < until - Seconds(rounding_s_); };
+    const bool held = is_held(start, launched) || is_held(later_start, later_launched);
+    return held ? std::abs(launched_by_s - by_s) : launched_by_s - by_s;
   }
 
   [[nodiscard]] timeline::Repetition repetition(const timeline::Interval& period) const {
@@ -237,8 +264,10 @@ class Search {
   // Of each rank, at the date of stand_at:
   std::vector<std::size_t> started_;    ///< the first cell that has not started
   std::vector<std::size_t> under_way_;  ///< the first cell that may not have ended, or cells_compared before started_
-  double tolerance_s_;
-  double host_held_until_s_;
+  std::size_t missing_;                 ///< periods of the order
+  double change_allowed_;               ///< of the step's time
+  double rounding_s_;
+  double tolerance_s_ = rounding_s_;  ///< within which dates are equal
 };
 
 }  // namespace
@@ -246,8 +275,8 @@ class Search {
 std::optional<timeline::Repetition> find_repetition(const workloads::StepGraph& step,
                                                     const workloads::PipelineOrder& order, const SteadyPeriods& periods,
                                                     const program::Program& program, const timeline::Timeline& timeline,
-                                                    double rounding) {
-  return Search(step, periods, order, program, timeline, rounding).run();
+                                                    const Precision& precision) {
+  return Search(step, periods, order, program, timeline, precision).run();
 }
 
 }  // namespace lockstep::timing

@@ -11,13 +11,19 @@
 
 namespace lockstep::timing {
 
+struct Precision {
+  double rounding;              ///< the part of the step's time by which dates of the engine may be off
+  std::size_t missing_periods;  ///< of the order, which are not simulated
+  /// The part of the whole step's time by which it may change since the state is only nearly the same. Where kernels
+  /// and collectives slow each other down, the state comes closer to itself by a factor of 10 or so in each period, but
+  /// never all the way.
+  double change_allowed = 0;
+};
+
 /// The period of a simulated step, if the state of the machine is the same again after it; `copies` is left for the
-/// caller to fill in. `program` and `timeline` are of `step`, folded or not. `rounding` is the part of the step's time
-/// by which dates of the engine may be off.
-[[nodiscard]] std::optional<timeline::Repetition> find_repetition(const workloads::StepGraph& step,
-                                                                  const workloads::PipelineOrder& order,
-                                                                  const SteadyPeriods& periods,
-                                                                  const program::Program& program,
-                                                                  const timeline::Timeline& timeline, double rounding);
+/// caller to fill in. `program` and `timeline` are of `step`, folded or not.
+[[nodiscard]] std::optional<timeline::Repetition> find_repetition(
+    const workloads::StepGraph& step, const workloads::PipelineOrder& order, const SteadyPeriods& periods,
+    const program::Program& program, const timeline::Timeline& timeline, const Precision& precision);
 
 }  // namespace lockstep::timing

@@ -16,6 +16,10 @@ namespace {
 /// flows whose remainder is below its own precision.
 constexpr double rounding = 1e-13, rounding_of_simgrid = 1e-10;
 
+/// By what part of its time folding may change a step in which kernels and collectives slow each other down: as much as
+/// our own engines and SimGrid differ.
+constexpr double change_allowed = 5e-7;
+
 class Timing {
  public:
   Timing(const scenario::Scenario& scenario, const preparation::Preparation& prepared,
@@ -27,17 +31,19 @@ class Timing {
     // Uneven loads of experts and documents are drawn anew for every microbatch.
     const bool may_repeat = timing_.fold && options_.expert_load.variation == 0 && !options_.sequence_load.varies();
     const auto steady = may_repeat ? steady_periods(preparation_.pipeline.order) : std::nullopt;
-    // A period shows only after those that fill the pipeline, so more are kept until one does. All tries together may
-    // simulate two thirds of the microbatches that the whole step has: where contention never settles, they are in
-    // vain.
-    constexpr std::size_t times_as_many = 3;
+    // A period shows only after those that fill the pipeline, and later where kernels and collectives slow each other
+    // down. So more are kept until one does: a quarter of the microbatches more, then twice as many more each time. All
+    // tries together may simulate as many microbatches as the whole step has: where contention never settles, they are
+    // in vain.
     const auto whole_microbatches = static_cast<std::size_t>(preparation_.pipeline.order.shape.microbatches);
-    std::size_t tried = 0;
-    for (std::size_t kept = steady ? steady->fewest_to_repeat() : 0; steady && kept < steady->periods();
-         kept *= times_as_many) {
-      tried += whole_microbatches - microbatches_of(*steady, steady->periods() - kept);
-      if (3 * tried > 2 * whole_microbatches) break;
+    std::size_t kept = steady ? steady->fewest_to_repeat() : 0, more = 0, simulated = 0;
+    if (kernels_slow_down()) ++kept;
+    for (; steady && kept < steady->periods(); kept += more) {
+      const auto tried = whole_microbatches - microbatches_of(*steady, steady->periods() - kept);
+      simulated += tried;
+      if (simulated > whole_microbatches) break;
       if (auto timed = with_periods(*steady, kept)) return std::move(*timed);
+      more = more == 0 ? 1 + (tried - 1) / (4 * microbatches_of(*steady, 1)) : 2 * more;
     }
     auto whole = prepared(preparation_.pipeline);
     whole.run = engine::run(whole.folded.program, timing_.engine, log_);
@@ -45,6 +51,8 @@ class Timing {
   }
 
  private:
+  [[nodiscard]] bool kernels_slow_down() const { return scenario_.time_model == cost::TimeModel::calibrated; }
+
   [[nodiscard]] std::size_t microbatches_of(const SteadyPeriods& steady, std::size_t periods) const {
     const bool both_ends = preparation_.pipeline.order.shape.placement == workloads::StagePlacement::bidirectional;
     return periods * static_cast<std::size_t>(steady.microbatches) * (both_ends ? 2 : 1);
@@ -67,9 +75,10 @@ class Timing {
     pipeline.order = without_periods(preparation_.pipeline.order, missing, periods);
     if (!verify_order(pipeline.order).empty()) return {};  // some work is put off from one microbatch to the next
     auto timed = prepared(pipeline);
+    const bool slowed = kernels_slow_down();
     const auto look = [&](double rounded) {
-      auto found =
-          find_repetition(timed.step, pipeline.order, periods, timed.folded.program, timed.run.timeline, rounded);
+      auto found = find_repetition(timed.step, pipeline.order, periods, timed.folded.program, timed.run.timeline,
+                                   {rounded, missing, slowed ? change_allowed : 0});
       if (found) found->copies = static_cast<std::int64_t>(missing) * steady.microbatches / found->microbatches;
       return found;
     };

@@ -44,7 +44,9 @@ Verdict engines(Subject& subject) {
 Verdict folding(Subject& subject) {
   if (subject.figures.operations > most_unfolded) return does_not_apply();
   return alike(subject.figures, simulated(subject, subject.draft, {}, false),
-               subject.draft.has("perturbations") ? folded_rounding : 0);
+               subject.draft.value("model_of_time") == "calibrated" ? folded_in_time_bound
+               : subject.draft.has("perturbations")                 ? folded_rounding
+                                                                    : 0);
 }
 
 Verdict order_of_keys(Subject& subject) {

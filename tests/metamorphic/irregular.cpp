@@ -61,7 +61,8 @@ Verdict irregular_folding(Subject& subject) {
     const auto whole = simulated(subject, draft, {}, false, engine::EngineKind::max_min);
     if (!whole.figures) return violated("refused only where every rank is simulated", draft.text());
     const double distance = apart(*folded.figures, *whole.figures);
-    if (distance <= rounding && folded.figures->peak_bytes == whole.figures->peak_bytes) return holds(distance);
+    const double most = draft.value("model_of_time") == "calibrated" ? folded_in_time_bound : rounding;
+    if (distance <= most && folded.figures->peak_bytes == whole.figures->peak_bytes) return holds(distance);
     return violated(to_string(*folded.figures) + "\n" + to_string(*whole.figures), draft.text(), distance);
   }
   return does_not_apply();

@@ -44,6 +44,10 @@ inline constexpr double choice_bound = 0.10;
 /// Times that differ by rounding alone.
 inline constexpr double rounding_bound = 1e-9;
 
+/// How far a step at calibrated rates may be from the one that is not folded: kernels and collectives slow each other
+/// down, so it comes close to a period that repeats, but never reaches it.
+inline constexpr double folded_in_time_bound = 5e-7;
+
 /// All of them, in the order in which they are checked.
 [[nodiscard]] const std::vector<Relation>& relations();
 

@@ -1,7 +1,8 @@
 // Folded in time = whole on machines and work that are not alike everywhere. The steps of irregular_steps.hpp are made
 // eight times as long, so that they have a middle that may repeat. Then the operation with number n in the whole step
 // is a simulated operation o in a copy c of the period, with span(n) = span(o) + c x period on every rank class, to
-// 1e-12 of the step for each rounding that a period adds up.
+// 1e-12 of the step for each rounding that a period adds up. Where kernels and collectives slow each other down, it is
+// the same to 5e-7 of the step, as our engines and SimGrid are.
 #include <gtest/gtest.h>
 #include <spdlog/logger.h>
 
@@ -56,7 +57,7 @@ double furthest_apart_s(const timing::WholeStep& numbered, const timeline::Timel
 
 class IrregularInTime : public testing::TestWithParam<int> {};
 
-TEST_P(IrregularInTime, IsExact) {
+TEST_P(IrregularInTime, IsTheWhole) {
   int repeated = 0;
   for (int number = GetParam() * steps_of_a_part; number < (GetParam() + 1) * steps_of_a_part; ++number) {
     const auto step = test::irregular_step(number);
@@ -71,7 +72,8 @@ TEST_P(IrregularInTime, IsExact) {
     const timing::WholeStep numbered(prepared.pipeline.order, folded.step, timeline);
     ASSERT_EQ(std::ssize(numbered.runs()), whole.ops());
     ASSERT_EQ(timeline.ranks(), whole.ranks());
-    EXPECT_LE(furthest_apart_s(numbered, timeline, whole), 1e-12 * whole.makespan().value());
+    const double most = scenario.time_model == cost::TimeModel::calibrated ? 5e-7 : 1e-12;
+    EXPECT_LE(furthest_apart_s(numbered, timeline, whole), most * whole.makespan().value());
   }
   EXPECT_GE(repeated, 4) << "too few steps that repeat";
 }

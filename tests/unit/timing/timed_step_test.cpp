@@ -1,7 +1,8 @@
 // A step folded in time stands for the whole: the operation with number n in the whole step is a simulated operation o
 // and a copy c of the period, and
 //   span(n) = span(o) + c x period,   to rounding,
-// the same work for the same microbatch, waiting for the same operations. Sums over the whole are those of its parts.
+// and where kernels and collectives slow each other down, to 5e-7 of the step's time; the same work for the same
+// microbatch, waiting for the same operations. Sums over the whole are those of its parts.
 #include "sim/timing/timed_step.hpp"
 
 #include <gtest/gtest.h>
@@ -58,6 +59,11 @@ std::string text_of(const Overrides& overrides) {
   return text;
 }
 
+/// The part of the step's time by which dates and times of the folded step may be off, beside `rounding`.
+double allowed(const scenario::Scenario& scenario, double rounding) {
+  return scenario.time_model == cost::TimeModel::calibrated ? 5e-7 : rounding;
+}
+
 /// Nothing if the scenario is refused: not every schedule takes every number of microbatches.
 std::optional<preparation::PreparedStep> prepared(const scenario::Scenario& scenario) {
   try {
@@ -96,7 +102,7 @@ TEST(TimedStep, StandsForEveryOperationOfTheWhole) {
     ASSERT_EQ(std::ssize(numbered.runs()), whole.ops());
     ASSERT_EQ(timeline.whole_ops(), whole.ops());
     ASSERT_EQ(timeline.ranks(), whole.ranks());
-    const double rounding = 1e-12 * whole.makespan().value();
+    const double rounding = allowed(scenario, 1e-12) * whole.makespan().value();
     EXPECT_NEAR(timeline.makespan().value(), whole.makespan().value(), rounding);
     for (std::int32_t number = 0; number < whole.ops(); ++number) {
       const auto& run = numbered.runs()[static_cast<std::size_t>(number)];
@@ -128,22 +134,22 @@ TEST(TimedStep, StandsForEveryOperationOfTheWhole) {
   EXPECT_LT(unknown * 20, needs) << "hardly any cannot be told";
 }
 
-void expect_near(Seconds folded, Seconds whole, Seconds step, const char* what) {
-  EXPECT_NEAR(folded.value(), whole.value(), 1e-11 * step.value()) << what;
+void expect_near(Seconds folded, Seconds whole, Seconds most, const char* what) {
+  EXPECT_NEAR(folded.value(), whole.value(), most.value()) << what;
 }
 
-void expect_same(const metrics::Breakdown& folded, const metrics::Breakdown& whole, Seconds step) {
-  expect_near(folded.compute, whole.compute, step, "compute");
-  expect_near(folded.exposed_comm, whole.exposed_comm, step, "exposed communication");
-  expect_near(folded.bubble, whole.bubble, step, "bubble");
+void expect_same(const metrics::Breakdown& folded, const metrics::Breakdown& whole, Seconds most) {
+  expect_near(folded.compute, whole.compute, most, "compute");
+  expect_near(folded.exposed_comm, whole.exposed_comm, most, "exposed communication");
+  expect_near(folded.bubble, whole.bubble, most, "bubble");
 }
 
-void expect_same(const metrics::IdleTime& folded, const metrics::IdleTime& whole, Seconds step) {
-  expect_near(folded.fill, whole.fill, step, "fill");
-  expect_near(folded.drain, whole.drain, step, "drain");
-  expect_near(folded.dependency + folded.imbalance, whole.dependency + whole.imbalance, step, "dependency");
-  expect_near(folded.transfer, whole.transfer, step, "transfer");
-  expect_near(folded.collective, whole.collective, step, "collective");
+void expect_same(const metrics::IdleTime& folded, const metrics::IdleTime& whole, Seconds most) {
+  expect_near(folded.fill, whole.fill, most, "fill");
+  expect_near(folded.drain, whole.drain, most, "drain");
+  expect_near(folded.dependency + folded.imbalance, whole.dependency + whole.imbalance, most, "dependency");
+  expect_near(folded.transfer, whole.transfer, most, "transfer");
+  expect_near(folded.collective, whole.collective, most, "collective");
 }
 
 /// Bytes of a class of links over the step, and how long it is busy.
@@ -168,16 +174,16 @@ TEST(TimedStep, HasTheMetricsOfTheWhole) {
     const auto whole = simulate(scenario, options, silent);
     const auto& one = folded.metrics;
     const auto& other = whole.metrics;
-    const auto step = other.step_time;
-    expect_near(one.step_time, step, step, "step");
+    const auto most = other.step_time * allowed(scenario, 1e-11);
+    expect_near(one.step_time, other.step_time, most, "step");
     EXPECT_DOUBLE_EQ(one.executed_flops.value(), other.executed_flops.value());
     ASSERT_EQ(one.stages.size(), other.stages.size());
     for (std::size_t stage = 0; stage < one.stages.size(); ++stage) {
-      expect_same(one.stages[stage].breakdown, other.stages[stage].breakdown, step);
-      expect_same(one.stages[stage].idle, other.stages[stage].idle, step);
+      expect_same(one.stages[stage].breakdown, other.stages[stage].breakdown, most);
+      expect_same(one.stages[stage].idle, other.stages[stage].idle, most);
       EXPECT_EQ(one.stages[stage].memory.peak, other.stages[stage].memory.peak);
       EXPECT_EQ(one.stages[stage].memory.peak_microbatch, other.stages[stage].memory.peak_microbatch);
-      expect_near(one.stages[stage].memory.peak_at, other.stages[stage].memory.peak_at, step, "peak at");
+      expect_near(one.stages[stage].memory.peak_at, other.stages[stage].memory.peak_at, most, "peak at");
       const auto curve =
           metrics::memory_curve(folded.preparation.step, folded.program, folded.run.timeline, one.stages[stage].rank);
       const auto expected =
@@ -188,29 +194,29 @@ TEST(TimedStep, HasTheMetricsOfTheWhole) {
       for (std::size_t i = 1; i < expected.size(); ++i)
         expected_area +=
             static_cast<double>(expected[i - 1].total().value()) * (expected[i].time - expected[i - 1].time).value();
-      EXPECT_NEAR(area, expected_area, 1e-10 * expected_area);
+      EXPECT_NEAR(area, expected_area, allowed(scenario, 1e-10) * expected_area);
     }
     ASSERT_EQ(one.communication.size(), other.communication.size());
     for (std::size_t i = 0; i < one.communication.size(); ++i) {
       EXPECT_EQ(one.communication[i].count, other.communication[i].count);
       EXPECT_EQ(one.communication[i].full_size, other.communication[i].full_size);
-      expect_near(one.communication[i].busy, other.communication[i].busy, step, "busy");
-      expect_near(one.communication[i].exposed, other.communication[i].exposed, step, "exposed");
+      expect_near(one.communication[i].busy, other.communication[i].busy, most, "busy");
+      expect_near(one.communication[i].exposed, other.communication[i].exposed, most, "exposed");
     }
     const auto loads = loads_of(folded), expected_loads = loads_of(whole);
     for (const auto& [link, load] : loads) {
       const auto& expected = expected_loads.at(link);
       EXPECT_NEAR(load.bytes, expected.bytes, 1e-9 * expected.bytes);
-      EXPECT_NEAR(load.busy, expected.busy, 1e-9);
+      EXPECT_NEAR(load.busy, expected.busy, allowed(scenario, 1e-9));
       EXPECT_NEAR(load.peak, expected.peak, 1e-6) << "short flows at late dates";
     }
     Seconds parts(0), reached(0);
     for (const auto& part : one.critical_path.parts) parts += part.time;
-    expect_near(parts, step, step, "critical path");
+    expect_near(parts, other.step_time, most, "critical path");
     std::int64_t spans = 0, rank_changes = 0;
     std::int32_t rank = -1;
     for_each_span(one.critical_path, folded.run.timeline.repetition().length(), [&](const metrics::CriticalSpan& span) {
-      expect_near(span.span.start, reached, step, "a gap in the critical path");
+      expect_near(span.span.start, reached, most, "a gap in the critical path");
       reached = span.span.end;
       rank_changes += spans > 0 && span.rank != rank ? 1 : 0;
       rank = span.rank;
@@ -218,7 +224,7 @@ TEST(TimedStep, HasTheMetricsOfTheWhole) {
     });
     EXPECT_EQ(one.critical_path.length(), spans);
     EXPECT_EQ(one.critical_path.rank_changes(), rank_changes);
-    expect_near(reached, step, step, "the end of the critical path");
+    expect_near(reached, other.step_time, most, "the end of the critical path");
     if (HasFailure()) return;
   }
 }
@@ -258,12 +264,11 @@ scenario::Scenario uneven_and_calibrated(std::int32_t microbatches) {
         "{sequences: " + std::to_string(8 * microbatches) + ", sequence_length: 8192, microbatches: " + count + "}"}});
 }
 
-// The distance to a cycle of q microbatches shrinks by a factor from one to the next, so dates agree to rounding after
-// about a hundred. That is found with few tries, and without simulating the rest. The number of those left out is a
-// multiple of q, whatever the step's own is.
-TEST(TimedStep, FindsACycleThatIsReachedLate) {
+// The distance d to the cycle shrinks by a factor r from one period to the next, so dates agree to rounding after about
+// a hundred microbatches only. But all later periods together move the step by d r / (1 - r), which is below 5e-7 of
+// its time long before.
+TEST(TimedStep, StopsNearACycleThatIsReachedLate) {
   spdlog::logger silent("test");
-  std::vector<std::int32_t> simulated;
   for (const std::int32_t microbatches : {512, 513, 2048}) {
     const auto scenario = uneven_and_calibrated(microbatches);
     const auto preparation = preparation::prepare(scenario);
@@ -271,9 +276,8 @@ TEST(TimedStep, FindsACycleThatIsReachedLate) {
                                           step_options(scenario, preparation.model), {}, silent);
     const auto& timeline = timed.run.timeline;
     ASSERT_GT(timeline.repetition().copies, 0) << microbatches;
-    EXPECT_GT(timeline.repetition().microbatches, 1);
+    EXPECT_LT(5 * timeline.ops(), timeline.whole_ops());
     EXPECT_EQ(timed.run.kind, engine::EngineKind::max_min) << "which has found the period";
-    simulated.push_back(timeline.ops());
     if (microbatches != 513) continue;
     const auto step = preparation::prepare_step(scenario);
     const auto folded = fold(lower_with_perturbations(scenario, step));
@@ -289,9 +293,9 @@ TEST(TimedStep, FindsACycleThatIsReachedLate) {
             {most_s, std::abs((span.start - expected.start).value()), std::abs((span.end - expected.end).value())});
       }
     }
-    EXPECT_LE(most_s, 1e-12 * whole.makespan().value());
+    EXPECT_LE(std::abs((timeline.makespan() - whole.makespan()).value()), 5e-7 * whole.makespan().value());
+    EXPECT_LE(most_s, 1e-6 * whole.makespan().value());
   }
-  EXPECT_EQ(simulated.front(), simulated.back());
 }
 
 }  // namespace
