@@ -271,6 +271,12 @@ TEST(PublishedTables, Llama31OfMlperf) {
   EXPECT_THAT(rack.value_of("cluster"), HasSubstr("like: gb300-nvl72, chips: 72"));
   EXPECT_TRUE(scenario_of(rack, ".").training.low_precision_gather);
   EXPECT_EQ(scenario_of(rack, ".").cluster.chip().kernels->host, Seconds(0)) << "launched as a graph";
+  EXPECT_FALSE(large.derive.collective_matmul);
+  EXPECT_FALSE(large.training.hadamard_transform);
+  EXPECT_EQ(of("hsg_ngpu5120").value_of("communication.activation_gathers"), "4-bit");
+  EXPECT_EQ(large.training.attention_kernel, "");
+  EXPECT_EQ(scenario_of(of("nebius_b200_n1"), ".").training.attention_kernel, "cudnn-9-fp8");
+  EXPECT_GT(scenario_of(of("AS-8126GS-NB3RT"), ".").cluster.chip().kernels->host, Seconds(0)) << "its graphs are off";
   EXPECT_EQ(scenario_of(of("MI350X_EPYC"), ".").cluster.chip().name, "mi350x");
   EXPECT_EQ(scenario_of(of("MI355X_EPYC"), ".").batch.microbatches, 2);
 }
