@@ -24,10 +24,11 @@ bool only_products_read(const BlockSteps& pass, int id) {
   });
 }
 
-/// The steps of a pass that wait for a step of it.
+/// The steps of a pass that wait for a step of it, but for those that only say in what format it is kept.
 std::vector<const BlockStep*> readers_of(const BlockSteps& pass, int id) {
   std::vector<const BlockStep*> readers;
   for (const auto& step : pass) {
+    if (step.kind == BlockStep::Kind::compute && step.flops == Flops(0) && step.traffic == Bytes(0)) continue;
     if (std::find(step.after.begin(), step.after.end(), id) != step.after.end()) readers.push_back(&step);
   }
   return readers;

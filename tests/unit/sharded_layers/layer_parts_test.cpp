@@ -291,10 +291,14 @@ TEST(LowPrecision, ActivationsAreGatheredInFourBits) {
     return sizes;
   };
   using Sizes = std::map<std::string, std::vector<std::int64_t>>;
-  EXPECT_EQ(gathers(true), (Sizes{{"AllGather_tensor", {2304, 2304, 2304, 2304, 4608, 4608}},
-                                  {"ReduceScatter_tensor", {8192, 8192, 8192, 8192}}}));
-  EXPECT_EQ(gathers(false), (Sizes{{"AllGather_tensor", {2304, 2304, 4608, 4608, 8192, 8192}},
-                                   {"ReduceScatter_tensor", {8192, 8192, 8192, 8192}}}));
+  const auto expected = [](std::int64_t again) {
+    Sizes sizes{{"AllGather_tensor dE", {4608}}, {"AllGather_tensor dY", {4608}}};
+    for (const std::string operand : {"A", "M"}) sizes["AllGather_tensor " + operand] = {2304, again};
+    for (const std::string result : {"E", "Y", "dA", "dM"}) sizes["ReduceScatter_tensor " + result] = {8192};
+    return sizes;
+  };
+  EXPECT_EQ(gathers(true), expected(2304));
+  EXPECT_EQ(gathers(false), expected(8192));
 }
 
 TEST(LowPrecision, KeptCopiesLieBesideTheStoredWeights) {
