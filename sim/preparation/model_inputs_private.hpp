@@ -28,8 +28,10 @@ inline auto fields(const scenario::BatchSpec& of) {
   return std::tie(sequences, sequence_length, microbatches);
 }
 inline auto fields(const scenario::TrainingSpec& of) {
-  const auto& [precision, gather, copies, causal, kernel, recompute_layers, flat_zero_shards, matrix_owners] = of;
-  return std::tie(precision, gather, copies, causal, kernel, recompute_layers, flat_zero_shards, matrix_owners);
+  const auto& [precision, hadamard, gather, copies, causal, kernel, recompute_layers, flat_zero_shards, matrix_owners] =
+      of;
+  return std::tie(precision, hadamard, gather, copies, causal, kernel, recompute_layers, flat_zero_shards,
+                  matrix_owners);
 }
 inline auto fields(const scenario::RoutingSpec& of) {
   const auto& [capacity_factor, variation, loads, seed] = of;

@@ -181,11 +181,17 @@ void check_fragments(const scenario::Scenario& scenario, const workloads::BlockS
            "at most " + std::to_string(count));
 }
 
-/// Bytes that a kernel moves to make an operand of fewer than 16 bits, for each of its values: 2 read, and what is
-/// written as it is and transposed. With a scale for the whole of an array of 4 bits, its largest value is found first.
-double bytes_of_a_cast(topologies::Precision precision) {
-  const double read = precision == topologies::Precision::nvfp4 ? 4 : 2;
-  return read + 2 * operand_bytes(precision);
+/// Makes the operands of a layer's products narrow. A kernel reads 2 bytes of each value and writes it as it is and
+/// transposed; a norm does that itself. In 4 bits it does not, and the largest value of an array is found first, by the
+/// norm that makes it or by one more pass over it. With the Hadamard transform the transposed array is another one,
+/// made by a kernel of its own, and both largest values are found by a pass that transforms too (TransformerEngine
+/// v2.8, pytorch/csrc/quantizer.cpp, NVFP4Quantizer::quantize_impl, and extensions/normalization.cpp).
+void make_operands_narrow(const scenario::TrainingSpec& training, workloads::ShardedLayer& layer,
+                          const workloads::Block& block) {
+  const double written = 2 * operand_bytes(training.precision);
+  if (training.precision != topologies::Precision::nvfp4) return cast_operands(layer, block, 2 + written);
+  if (training.hadamard_transform) return cast_operands(layer, block, 3 * 2 + written, 3 * 2 + written);
+  cast_operands(layer, block, 2 * 2 + written, 2 + written);
 }
 
 /// The size of the axis along which a collective of measured layers runs, which has to be there.
@@ -288,7 +294,9 @@ ShardedModel derive(const scenario::Scenario& scenario, const std::vector<topolo
         keep_unembedding_in_16_bits(derived, block);
         const auto precision = scenario.training.precision;
         const bool low = is_narrow(precision);
-        if (low) cast_operands(derived, block, bytes_of_a_cast(precision));
+        if (low) make_operands_narrow(scenario.training, derived, block);
+        if (precision == topologies::Precision::nvfp4 && policy.operand_element == Bytes(1) && block.is_layer)
+          narrow_activation_gathers(derived, operand_bytes(precision), policy.kept.has_value());
         if (scenario.training.matrix_owners) give_matrices_to_owners(derived);
         const double stored = low ? operand_bytes(precision) : 0;
         if (scenario.training.low_precision_gather)

@@ -70,6 +70,18 @@ void read_algorithms(const YamlView& view, collectives::CollectiveRules& rules) 
   view.refuse_unknown_keys();
 }
 
+/// 16-bit, 8-bit or 4-bit. Half a byte and its scale stand as one here: narrow_activation_gathers makes them smaller.
+void read_activation_gathers(const YamlView& view, Scenario& scenario) {
+  const auto chosen = view.choice({"16-bit", "8-bit", "4-bit"});
+  if (chosen == 0) return;
+  scenario.derive.operand_element = Bytes(1);
+  const auto precision = scenario.training.precision;
+  const bool reads = chosen == 1 ? has_8_bits(precision) : precision == topologies::Precision::nvfp4;
+  if (!reads)
+    view.problem("products in " + std::string(name(precision)) + " do not read " + (chosen == 1 ? "8" : "4") + " bits",
+                 chosen == 1 ? "training.precision: fp8 or int8" : "training.precision: nvfp4");
+}
+
 }  // namespace
 
 void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenario) {
@@ -90,13 +102,7 @@ void read_communication(const YamlView& view, KeyReader& keys, Scenario& scenari
   const auto updated = keys.optional(view, "updated_weights");
   if (updated.exists()) step.publish_ahead = updated.choice({"at the end", "ahead"}) == 1;
   const auto gathers = keys.optional(view, "activation_gathers");
-  if (gathers.exists() && gathers.choice({"16-bit", "8-bit"}) == 1) {
-    derive.operand_element = Bytes(1);
-    const auto precision = scenario.training.precision;
-    if (!has_8_bits(precision))
-      gathers.problem("products in " + std::string(name(precision)) + " do not read 8 bits",
-                      "training.precision: fp8 or int8");
-  }
+  if (gathers.exists()) read_activation_gathers(gathers, scenario);
   read_algorithms(keys.optional(view, "algorithms"), scenario.collectives);
   const auto rings = keys.optional(view, "rings");
   if (rings.exists())

@@ -23,6 +23,12 @@ void read_precision(const YamlView& view, KeyReader& keys, TrainingSpec& trainin
   if (training.precision == topologies::Precision::fp16 && !master_weights) {
     precision.problem("fp16 needs fp32 master weights", "master_weights: true, or bf16");
   }
+  if (const auto hadamard = keys.optional(view, "hadamard_transform"); hadamard.exists()) {
+    training.hadamard_transform = hadamard.boolean();
+    if (training.hadamard_transform && training.precision != topologies::Precision::nvfp4)
+      hadamard.problem("products in " + std::string(name(training.precision)) + " rotate no operands",
+                       "precision: nvfp4");
+  }
   const auto need_8_bits = [&](const YamlView& of, const std::string& for_what) {
     if (is_narrow(training.precision) && training.precision != topologies::Precision::fp4) return;
     of.problem("weights in " + std::string(name(training.precision)) + " have no 8 bits to be " + for_what + " in",

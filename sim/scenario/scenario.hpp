@@ -42,6 +42,7 @@ struct LengthsSpec {
 
 struct TrainingSpec {
   topologies::Precision precision = topologies::Precision::bf16;
+  bool hadamard_transform = true;     ///< nvfp4: operands of weight gradients are rotated before they are quantised
   bool low_precision_gather = false;  ///< weights are gathered in the 8 bits of the precision
   int low_precision_copies = 0;  ///< of weights in those 8 bits, kept for the whole step; 0: they are made for each use
   bool causal_attention = true;

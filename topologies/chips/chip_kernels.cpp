@@ -6,6 +6,7 @@ namespace lockstep::topologies {
 namespace {
 
 constexpr double least_share = 0.01;
+constexpr double most_of_attention = 2;  // of the rate in 16 bits: kernels that multiply in 8 reach more than all of it
 constexpr std::int64_t most_own_steps = 1'000'000;
 
 /// A key that must be there, unless another chip's kernels hold where the view is silent.
@@ -73,8 +74,8 @@ void read_attention(const YamlView& view, bool silent_is_base, AttentionKernels&
   if (!view.expect_map(std::string(attention_map))) return;
   if (usual && view["library"].exists()) kernels.name = view["library"].text();
   const Keys keys{view, silent_is_base};
-  keys.share_of("forward", "a share of the matrix rate, such as 0.7", kernels.forward);
-  keys.share_of("backward", "a share of the matrix rate, such as 0.6", kernels.backward);
+  keys.number("forward", "a share of the matrix rate, such as 0.7", least_share, most_of_attention, kernels.forward);
+  keys.number("backward", "a share of the matrix rate, such as 0.6", least_share, most_of_attention, kernels.backward);
   keys.number("softmax", "elements of the head size, such as 50", 0, 10'000, kernels.softmax);
   keys.number("block", "keys, such as 128", 0, 100'000, kernels.block);
   if (const auto share = view["unlike_heads"]; share.exists()) kernels.unlike_heads = share.number(least_share, 1);

@@ -24,6 +24,16 @@ bool only_products_read(const BlockSteps& pass, int id) {
   });
 }
 
+/// The steps of a pass that wait for a step of it, but for those that only say in what format it is kept.
+std::vector<const BlockStep*> readers_of(const BlockSteps& pass, int id) {
+  std::vector<const BlockStep*> readers;
+  for (const auto& step : pass) {
+    if (step.kind == BlockStep::Kind::compute && step.flops == Flops(0) && step.traffic == Bytes(0)) continue;
+    if (std::find(step.after.begin(), step.after.end(), id) != step.after.end()) readers.push_back(&step);
+  }
+  return readers;
+}
+
 bool is_of_product(const WeightUpdate& update, const Block& block) {
   return std::any_of(block.ops.begin(), block.ops.end(),
                      [&](const auto& op) { return op.kind == BlockOp::Kind::matmul && op.weight == update.weight; });
@@ -61,22 +71,44 @@ void keep_unembedding_in_16_bits(ShardedLayer& derived, const Block& block) {
   }
 }
 
-void cast_operands(ShardedLayer& derived, const Block& block, double bytes_per_value) {
-  const auto cast_for = [&](const std::string& product) {
+void cast_operands(ShardedLayer& derived, const Block& block, double bytes_per_value, double of_norms) {
+  const auto cast_for = [&](const std::string& product, double bytes) {
     for (auto* pass : {&derived.forward, &derived.backward}) {
       for (auto& step : *pass) {
         if (step.name == product && step.work == ComputeWork::product)
-          step.casts = Bytes(std::llround(bytes_per_value * static_cast<double>(step.shape.batch * step.shape.m) *
+          step.casts = Bytes(std::llround(bytes * static_cast<double>(step.shape.batch * step.shape.m) *
                                           static_cast<double>(step.shape.k)));
       }
     }
   };
-  std::set<std::string> ready;
+  std::set<std::string> ready, normed;
   for (const auto& op : block.ops) {
-    if (op.kind == BlockOp::Kind::elementwise && op.part == OpPart::norm) ready.insert(op.output);
+    if (op.kind == BlockOp::Kind::elementwise && op.part == OpPart::norm) normed.insert(op.output);
     if (op.kind != BlockOp::Kind::matmul) continue;
-    if (ready.insert(op.inputs[0]).second) cast_for(op.name);
-    cast_for(op.name + " input gradient");
+    const auto& operand = op.inputs[0];
+    if (ready.insert(operand).second) cast_for(op.name, normed.contains(operand) ? of_norms : bytes_per_value);
+    cast_for(op.name + " input gradient", bytes_per_value);
+  }
+}
+
+void narrow_activation_gathers(ShardedLayer& derived, double stored, bool kept_narrow) {
+  for (auto* pass : {&derived.forward, &derived.backward}) {
+    for (auto& step : *pass) {
+      if (step.kind != BlockStep::Kind::collective || step.role != CollectiveRole::activation ||
+          step.collective != CollectiveKind::all_gather)
+        continue;
+      const auto readers = readers_of(*pass, static_cast<int>(&step - pass->data()));
+      const auto is_narrow = [](const BlockStep* reader) {
+        return is_product(*reader) && reader->work != ComputeWork::head_product;
+      };
+      if (readers.empty() || !std::all_of(readers.begin(), readers.end(), is_narrow)) continue;
+      const bool is_gradient = std::any_of(readers.begin(), readers.end(), [](const BlockStep* reader) {
+        return reader->name.ends_with(" input gradient");
+      });
+      if (pass == &derived.backward && !is_gradient && !kept_narrow) continue;
+      const double bytes = is_gradient ? 2 * stored : stored;
+      step.full_size = Bytes(std::llround(static_cast<double>(step.full_size.value()) * bytes));
+    }
   }
 }
 

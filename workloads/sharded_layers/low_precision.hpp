@@ -10,9 +10,14 @@ void keep_unembedding_in_16_bits(ShardedLayer& derived, const Block& block);
 
 /// Operands become narrow in kernels of their own, which move so many bytes for each value: 2 read, and those written
 /// as they are and transposed, since the weight's gradient multiplies along the other dimension. Each once: in the
-/// forward for all products that read it, unless a norm makes it, which writes the narrow array itself; in the backward
-/// the gradient of each product's result.
-void cast_operands(ShardedLayer& derived, const Block& block, double bytes_per_value);
+/// forward for all products that read it, of which those that a norm makes move `of_norms` bytes, 0 where it writes the
+/// narrow array itself; in the backward the gradient of each product's result.
+void cast_operands(ShardedLayer& derived, const Block& block, double bytes_per_value, double of_norms = 0);
+
+/// Activations that only products read were derived with gathers of 1 byte a value, and travel in `stored`: operands of
+/// one product along the dimension that it sums over, gradients, which two products read, in both ways. What is
+/// gathered again from a copy that is kept in 16 bits (`kept_narrow` false) stays as it is.
+void narrow_activation_gathers(ShardedLayer& derived, double stored, bool kept_narrow);
 
 /// Weights that only products read are cast before they are gathered, for a pass or after their update: `stored` bytes
 /// for each of the 2 to move, and of those gathered for a pass to hold. Where forward and backward need two casts

@@ -63,6 +63,12 @@ bool clock_of_products(Scenario& scenario) {
 
 bool no_dropout(Scenario& scenario) { return set(scenario.blocks.dropout, false); }
 
+bool nothing_rotated(Scenario& scenario) {
+  return scenario.training.precision == topologies::Precision::nvfp4 &&
+         set(scenario.training.hadamard_transform, false);
+}
+bool gathered_in_16_bits(Scenario& scenario) { return set(scenario.derive.operand_element, Bytes(2)); }
+
 bool full_memory(Scenario& scenario) {
   auto* kernels = kernels_of(scenario);
   return kernels != nullptr && set(kernels->memory, 1.0);
@@ -144,6 +150,8 @@ const std::vector<Effect>& model_effects() {
       {"the library of attention of its time", "kernels.other_attention", usual_attention},
       {"attention's power below that of products", "kernels.attention.power", clock_of_products},
       {"dropout", "none", no_dropout},
+      {"the Hadamard transform of operands in 4 bits", "none", nothing_rotated},
+      {"activations gathered in 8 and 4 bits", "none", gathered_in_16_bits},
       {"memory below its data sheet", "kernels.memory", full_memory},
       {"gradients added after their products", "kernels.accumulation", sums_beside_products},
       {"gaps and staging of kernels", "kernels.gap, staging", no_gaps},

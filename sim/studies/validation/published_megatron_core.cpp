@@ -33,6 +33,21 @@ constexpr DgxcRecipe dgxc_recipes[] = {{"nemo_megatron/", "v24", true, true},
                                        {"nemotron/README_340b", "v2", true, false},
                                        {"grok1/README_314b", "v2", true, false}};
 
+/// DeepSeek-V3 of 25.05 (deepseek_v3/pretraining/launch.sh, and scripts/performance/llm/pretrain_deepseek_v3.py of
+/// NVIDIA/NeMo at its commit 7a8f1cc): tokens are dropped (USE_TOKEN_DROP), tp_comm_overlap is off, tokens go to
+/// experts by NCCL, and on GB200 attention runs again (RM='core_attn'). Its container of May 2025 has no
+/// backward for heads of 192 and 128 on Blackwell, which came with cuDNN 9.11 (Transformer Engine,
+/// common/fused_attn/fused_attn.cpp), so that attention there is not fused.
+bool is_deepseek_of_2505(const CsvRow& row) { return row.text("file").starts_with("deepseek_v3/pretraining"); }
+
+void set_deepseek_of_2505(const CsvRow& row, MeasuredRun& run) {
+  run.set("routing.capacity_factor", "1");
+  run.set("communication.collective_matmul", "false");
+  if (row.text("chip") != "GB200") return;
+  run.set("training.attention", "unfused");
+  run.set("training.recompute", "selective");
+}
+
 void set_dgxc_recipe(const CsvRow& row, MeasuredRun& run) {
   const auto file = row.text("file"), release = row.text("release");
   const auto* found = std::find_if(std::begin(dgxc_recipes), std::end(dgxc_recipes), [&](const auto& each) {
@@ -55,7 +70,8 @@ void dgxc(const CsvRow& row, MeasuredRun& run) {
                       std::clamp<std::int64_t>(leading_integer(row.text("vp"), 1), 1, 10'000);
   set_model(run, label, layers % chunks == 0 ? layers : 0);
   const auto chips = row.integer("n_gpus");
-  set_cluster(run, row.text("chip"), chips);
+  const bool deepseek = is_deepseek_of_2505(row);
+  set_cluster(run, row.text("chip"), chips, {.tokens_once_a_node = !deepseek});
   const auto model = model_called(label);
   set_family(run, model.empty() || model.starts_with("{") ? label.substr(0, label.find(" (")) : model, row.text("chip"),
              lower_case(row.text("precision")));
@@ -75,6 +91,7 @@ void dgxc(const CsvRow& row, MeasuredRun& run) {
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
   set_megatron_core(run, precision_called(run, row.text("precision")));
   set_software_of_experts(run);
+  if (deepseek) set_deepseek_of_2505(row, run);
   // grok1_314b.yaml of NeMo 1, until 25.04: moe_expert_capacity_factor, moe_pad_expert_input_to_capacity.
   if (lower_case(label).starts_with("grok 1")) run.set("routing.capacity_factor", "1");
 }
@@ -166,14 +183,17 @@ void set_layers_on_host(MeasuredRun& run, const CsvRow& row, bool fsdp) {
   }
 }
 
-/// Rows that print another microbatch than the recipe with which they ran, and no chunks where it has some:
-/// gpt_oss/workload_base_configs.py at v0.2.0, llama/llama3_workload_base_configs.py at v0.3.1. As printed, neither
-/// fits its chips.
+/// Rows that print another microbatch than the recipe with which they ran, and no chunks where it has some, or other
+/// expert ranks: gpt_oss/workload_base_configs.py at v0.2.0, llama/llama3_workload_base_configs.py at v0.3.1. As
+/// printed, the first and the last do not fit their chips. GPT OSS on B200 prints 8 expert ranks where the recipe has
+/// 64; B300 in 26.02 prints 64 and takes as long for each microbatch, B200 with 8 in 26.02.01 six tenths of that.
 struct OfRecipe {
   std::string_view release, model, chip, precision;
   std::int64_t micro_batch, chunks;
+  std::int64_t experts = 0;  ///< ranks; 0: as printed
 };
 constexpr OfRecipe printed_otherwise[] = {{"25.11", "GPT OSS", "H100", "BF16", 1, 1},
+                                          {"25.11", "GPT OSS", "DGX-B200", "BF16", 4, 1, 64},
                                           {"26.02.01", "LLAMA3_70B", "GB300", "MXFP8", 1, 5}};
 
 const OfRecipe* recipe_printed_otherwise(const CsvRow& row) {
@@ -198,8 +218,9 @@ void megatron_bridge(const CsvRow& row, MeasuredRun& run) {
               {.launched_as_graph = recipe != nullptr && recipe->graph,
                .tokens_once_a_node = recipe != nullptr && recipe->deep_ep});
   const auto of = [&](std::string_view column) { return leading_integer(row.text(column), 1); };
-  auto degrees = megatron_degrees(run, chips, of("tp"), of("pp"), of("cp"), of("ep"));
   const auto* batch = recipe_printed_otherwise(row);
+  const auto experts = batch != nullptr && batch->experts > 0 ? batch->experts : of("ep");
+  auto degrees = megatron_degrees(run, chips, of("tp"), of("pp"), of("cp"), experts);
   degrees.chunks = batch != nullptr ? batch->chunks : of("vp");
   const bool fsdp = leading_integer(row.text("fsdp"), 0) > 0;
   if (fsdp) std::swap(degrees.fsdp, degrees.data);
@@ -246,8 +267,8 @@ constexpr std::string_view core =
     "Megatron Core: fused causal attention, sequence parallelism beside tensor parallelism, nothing computed again, "
     "optimizer state split over the replicas (ZeRO-1). Neighbouring ranks are those of the tensor axis, then of the "
     "context, expert, data and pipeline axes. "
-    "Tensor-parallel collectives run beside the products they belong to, and what fp8 products read is gathered in 8 "
-    "bits, as the recipes' userbuffers settings say. "
+    "Tensor-parallel collectives run beside the products they belong to, but in NVFP4 (tp_comm_overlap), and what fp8 "
+    "and NVFP4 products read is gathered in 8 and 4 bits. "
     "Updated weights are gathered beside the next forward (overlap_param_gather). "
     "What products in 8 and 4 bits read is kept in 8 bits for the backward, as Transformer Engine keeps it.";
 constexpr std::string_view experts =
@@ -270,6 +291,8 @@ std::vector<PublishedTable> megatron_core_tables() {
         "says "
         "otherwise, as Megatron Core does by default.",
         "340B rows of 25.04 print no chunks: 12, as 25.05 does for the same run.",
+        "DeepSeek-V3 drops tokens, gathers nothing beside products, sends tokens by NCCL's all-to-all and on GB200 "
+        "computes attention that is not fused twice, as its recipe of 25.05 and its cuDNN do.",
         "Rows of 8B finetuning in 25.02 print 41 pipeline stages on 8 chips; the same runs stand in 25.04 with one."},
        {"label", "chip", "n_gpus", "precision", "seq", "tp", "pp", "cp", "ep", "fsdp", "vp", "mbs", "gbs",
         "step_time_s", "usable"},
@@ -284,7 +307,8 @@ std::vector<PublishedTable> megatron_core_tables() {
         "(cross_entropy_fusion_impl: te).",
         "GPT OSS on H100 in 25.11 and LLaMA 3 70B in MXFP8 on GB300 in 26.02.01 run the microbatch of their recipes, "
         "1, "
-        "the latter in 5 chunks: the 4 and 2 that are printed fit neither chip."},
+        "the latter in 5 chunks: the 4 and 2 that are printed fit neither chip. GPT OSS on B200 in 25.11 runs its "
+        "recipe's 64 expert ranks, where 8 are printed."},
        {"release", "task", "model", "chip", "n_chips", "precision", "gbs", "mbs", "seq", "fsdp", "tp", "pp", "cp", "vp",
         "ep", "tokens_per_s_per_gpu"},
        megatron_bridge},

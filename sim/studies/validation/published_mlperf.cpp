@@ -62,6 +62,11 @@ void llama31(const CsvRow& row, MeasuredRun& run) {
   // FP8_PARAMS or FP8_PARAM_GATHER in config_common.sh, which config_common_fp4.sh turns off.
   if (run.value_of("training.precision") == "fp8") run.set("training.low_precision_gather", "true");
   set_hopper_attention(run, accelerator, "cudnn-9.0");
+  // config_common_fp4.sh of all submissions: NVTE_NVFP4_DISABLE_RHT; config_common_fp8attn.sh of 8B: FP8_DPA.
+  if (run.value_of("training.precision") == "nvfp4") {
+    run.set("training.hadamard_transform", "false");
+    if (benchmark == "llama31_8b") run.set("training.attention_kernel", "cudnn-9-fp8");
+  }
   if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
   set_family(run, benchmark, accelerator, run.value_of("training.precision"));
 }
@@ -110,6 +115,7 @@ std::vector<PublishedTable> mlperf_tables() {
            "LLaMA 3.1 405B and 8B in MLPerf Training 5.0 and 5.1, median step of the raw logs (mlcommons)",
            {"Megatron Core as above on AMD's chips too; iterations launched as graphs where the settings say so, "
             "collectives beside products where TP_COMM_OVERLAP is set, updated weights gathered in 8 bits in fp8.",
+            "NVFP4 rotates nothing (NVTE_NVFP4_DISABLE_RHT); 8B computes attention in 8 bits with it (FP8_DPA).",
             "Every submission that names its settings; a second one that repeats a run of the round before is left "
             "out. Racks of 72 chips are used whole where only 72 divide a job."},
            {"benchmark", "accelerator", "n_accel", "gbs", "seq", "tp", "pp", "vp", "cp", "mbs", "precision",

@@ -163,9 +163,13 @@ void set_megatron_core(MeasuredRun& run, const std::string& precision) {
   if (!run.value_of("parallel.pipeline").empty() && run.value_of("pipeline.chunks").empty())
     run.set("communication.host_waits_for_transfers", "true");  // batch_p2p_sync, on where nothing is interleaved
   if (!run.value_of("parallel.tensor").empty()) {
-    run.set("communication.collective_matmul", "true");
+    // Userbuffers have no products in 4 bits: recipes of NVFP4 set tp_comm_overlap to False (Megatron Bridge at v0.3.0
+    // to v0.4.0, configs/llama; MLPerf 5.1, config_common_fp4.sh: "TP overlap not supported yet").
+    run.set("communication.collective_matmul", precision == "nvfp4" ? "false" : "true");
     run.set("communication.share_activation_gathers", "false");  // core/tensor_parallel/layers.py keeps its rank's part
     if (precision == "fp8") run.set("communication.activation_gathers", "8-bit");
+    // Transformer Engine 2.8, pytorch/distributed.py, _all_gather_nvfp4.
+    if (precision == "nvfp4") run.set("communication.activation_gathers", "4-bit");
   }
   // Transformer Engine keeps what 8-bit products read as they read it, and what activation functions read in 16 bits
   // (activation_func_fp8_input_store is off by default).

@@ -221,6 +221,14 @@ TEST(ReadScenario, CommunicationChoosesBucketsAndOrder) {
             workloads::Bucketing::Unit::matrix);
   const Keys narrow{{"training", "{precision: int8}"}, {"communication", "{activation_gathers: 8-bit}"}};
   EXPECT_EQ(small_scenario(narrow).derive.operand_element, Bytes(1));
+  const Keys narrowest{{"cluster", "{node: dgx-b200, nodes: 1}"},
+                       {"mesh", "{}"},
+                       {"parallel", "{tensor: 8}"},
+                       {"training", "{precision: nvfp4, hadamard_transform: false}"},
+                       {"communication", "{activation_gathers: 4-bit}"}};
+  EXPECT_EQ(small_scenario(narrowest).derive.operand_element, Bytes(1));
+  EXPECT_FALSE(small_scenario(narrowest).training.hadamard_transform);
+  EXPECT_TRUE(small_scenario(narrow).training.hadamard_transform);
 }
 
 TEST(ReadScenario, RoutingIsDroplessOrHasACapacity) {

@@ -80,6 +80,7 @@ const std::map<std::string, std::string>& values_of_keys() {
       {"training", "{optimizer: sgd}"},
       {"training.precision", "bf16"},
       {"training.optimizer", "sgd"},
+      {"training.hadamard_transform", "false"},
       {"training.low_precision_gather", "false"},
       {"training.low_precision_weights", "per use"},
       {"training.optimizer_state", "bf16"},

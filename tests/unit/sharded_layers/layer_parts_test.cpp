@@ -2,7 +2,10 @@
 // step by step, casts to 8 bits, rows and columns of weights; and the text that --dump=plan prints.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
+#include <vector>
 
 #include "sim/core/errors.hpp"
 #include "tests/unit/sharded_layers/small_layers.hpp"
@@ -249,6 +252,53 @@ TEST(LowPrecision, OperandsAreCastOnce) {
                                                         {"gate projection input gradient", 4 * tokens * 128},
                                                         {"up projection input gradient", 4 * tokens * 128},
                                                         {"down projection input gradient", 4 * tokens * 32}}));
+}
+
+// Where norms do not write the narrow array themselves, it is made once for all products that read it, at 2 B a value
+// here: attention's for the query projection, the MLP's for the gate projection.
+TEST(LowPrecision, WhatNormsMakeIsCastWhereTheyDoNot) {
+  const auto model = transformer();
+  const auto blocks = blocks_of(model);
+  auto layer = derived(model, workloads::Parallel{.data = 4}).kinds[1];
+  cast_operands(layer, blocks.kinds[1], 0, 2);
+  std::map<std::string, std::int64_t> casts;
+  for (const auto& step : layer.forward) {
+    if (step.casts > Bytes(0)) casts[step.name] = step.casts.value();
+  }
+  constexpr std::int64_t tokens = 128 / 4;
+  EXPECT_EQ(casts, (std::map<std::string, std::int64_t>{{"query projection", 2 * tokens * 32},
+                                                        {"gate projection", 2 * tokens * 32}}));
+}
+
+// Gathers of 4,096 values over 4 tensor ranks in 4 bits with a scale of 8 bits for 16: 4096 x 9/16 = 2304 B for a
+// product's operand, twice that for gradients, which two products read along other dimensions. Results are reduced in
+// 16 bits. Kept in 16 bits, operands are gathered again in 16.
+TEST(LowPrecision, ActivationsAreGatheredInFourBits) {
+  const auto gathers = [](bool kept_narrow) {
+    workloads::DerivePolicy policy;
+    policy.operand_element = Bytes(1);
+    policy.share_activation_gathers = false;
+    if (kept_narrow) policy.kept = workloads::KeptFormat{8};
+    auto layer = derived(transformer(), workloads::Parallel{.tensor = 4}, policy).kinds[1];
+    narrow_activation_gathers(layer, 9.0 / 16, kept_narrow);
+    std::map<std::string, std::vector<std::int64_t>> sizes;
+    for (const auto* pass : {&layer.forward, &layer.backward}) {
+      for (const auto& step : *pass) {
+        if (step.kind == workloads::BlockStep::Kind::collective) sizes[step.name].push_back(step.full_size.value());
+      }
+    }
+    for (auto& [name, all] : sizes) std::sort(all.begin(), all.end());
+    return sizes;
+  };
+  using Sizes = std::map<std::string, std::vector<std::int64_t>>;
+  const auto expected = [](std::int64_t again) {
+    Sizes sizes{{"AllGather_tensor dE", {4608}}, {"AllGather_tensor dY", {4608}}};
+    for (const std::string operand : {"A", "M"}) sizes["AllGather_tensor " + operand] = {2304, again};
+    for (const std::string result : {"E", "Y", "dA", "dM"}) sizes["ReduceScatter_tensor " + result] = {8192};
+    return sizes;
+  };
+  EXPECT_EQ(gathers(true), expected(2304));
+  EXPECT_EQ(gathers(false), expected(8192));
 }
 
 TEST(LowPrecision, KeptCopiesLieBesideTheStoredWeights) {

@@ -229,12 +229,13 @@ TEST(ChipYaml, LibrariesOfAttention) {
     return topologies::read_chip_block(view, catalog).kernels.value();
   };
   const auto made =
-      read("flash-attention-2: {forward: 0.5}, mine: {forward: 0.6, backward: 0.4, softmax: 9, block: 64}");
+      read("flash-attention-2: {forward: 0.5}, mine: {forward: 1.2, backward: 0.4, softmax: 9, block: 64}");
   EXPECT_TRUE(problems.empty());
   const auto& known = *topologies::attention_called(made, "flash-attention-2");
   EXPECT_EQ(known.forward, 0.5);
   EXPECT_EQ(known.backward, topologies::attention_called(base, "flash-attention-2")->backward);
   EXPECT_EQ(topologies::attention_called(made, "mine")->softmax, 9);
+  EXPECT_EQ(topologies::attention_called(made, "mine")->forward, 1.2) << "products in 8 bits, over the rate of 16";
   EXPECT_EQ(made.other_attention.size(), base.other_attention.size() + 1);
   (void)read("mine: {forward: 0.6}, cudnn-9: {forward: 0.7}");
   ASSERT_EQ(problems.list().size(), 4U);

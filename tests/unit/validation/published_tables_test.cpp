@@ -206,6 +206,27 @@ TEST(PublishedTables, AllToAllsOfTheRecipes) {
   EXPECT_EQ(scenario_of(dropped, ".").chips(), 256);
 }
 
+// What a recipe says beside its row: GPT OSS on B200 in 25.11 has 64 expert ranks where 8 are printed. DeepSeek-V3 of
+// DGX Cloud's 25.05 drops tokens and sends them by NCCL, and on GB200 its attention is not fused and runs again.
+TEST(PublishedTables, MixturesRunTheirRecipes) {
+  const auto found = [](const char* table, const auto& is_it) {
+    for (const auto& run : runs_of(table)) {
+      if (is_it(run)) return run;
+    }
+    throw std::runtime_error("no such run");
+  };
+  const auto gpt = found("megatron_bridge_perf", [](const auto& run) {
+    return run.family == "GPT OSS 120B, DGX-B200, BF16" && run.value_of("batch.sequences") == "512";
+  });
+  EXPECT_EQ(axis(scenario_of(gpt, "."), "expert"), 64);
+  const auto deepseek = scenario_of(
+      found("dgxc_benchmarking", [](const auto& run) { return run.family == "deepseek-v3, GB200, bf16"; }), ".");
+  EXPECT_EQ(deepseek.routing.capacity_factor, 1);
+  EXPECT_FALSE(deepseek.blocks.fused_attention);
+  EXPECT_TRUE(deepseek.derive.recompute.any());
+  EXPECT_FALSE(deepseek.derive.collective_matmul);
+}
+
 // Updated weights: beside the next forward with Megatron Core, in 8 bits in MLPerf's round 4.0; Megatron-LM of 2021
 // splits no optimizer state, and sends activations in parts where tensor ranks have copies of them.
 TEST(PublishedTables, GathersAndSendsOfMegatron) {
@@ -271,6 +292,12 @@ TEST(PublishedTables, Llama31OfMlperf) {
   EXPECT_THAT(rack.value_of("cluster"), HasSubstr("like: gb300-nvl72, chips: 72"));
   EXPECT_TRUE(scenario_of(rack, ".").training.low_precision_gather);
   EXPECT_EQ(scenario_of(rack, ".").cluster.chip().kernels->host, Seconds(0)) << "launched as a graph";
+  EXPECT_FALSE(large.derive.collective_matmul);
+  EXPECT_FALSE(large.training.hadamard_transform);
+  EXPECT_EQ(of("hsg_ngpu5120").value_of("communication.activation_gathers"), "4-bit");
+  EXPECT_EQ(large.training.attention_kernel, "");
+  EXPECT_EQ(scenario_of(of("nebius_b200_n1"), ".").training.attention_kernel, "cudnn-9-fp8");
+  EXPECT_GT(scenario_of(of("AS-8126GS-NB3RT"), ".").cluster.chip().kernels->host, Seconds(0)) << "its graphs are off";
   EXPECT_EQ(scenario_of(of("MI350X_EPYC"), ".").cluster.chip().name, "mi350x");
   EXPECT_EQ(scenario_of(of("MI355X_EPYC"), ".").batch.microbatches, 2);
 }
