@@ -138,6 +138,12 @@ bool gathers_kept(Scenario& scenario) {
   return scenario.derive.collective_matmul && set(scenario.derive.share_activation_gathers, true);
 }
 bool nothing_beside_products(Scenario& scenario) { return set(scenario.derive.collective_matmul, false); }
+bool weights_in_16_bits(Scenario& scenario) { return set(scenario.training.low_precision_gather, false); }
+bool whole_sequences(Scenario& scenario) {
+  const bool had = !scenario.lengths.documents.empty();
+  scenario.lengths.documents.clear();
+  return had;
+}
 bool nothing_computed_again(Scenario& scenario) { return set(scenario.derive.recompute, workloads::Recompute{}); }
 
 }  // namespace
@@ -167,6 +173,8 @@ const std::vector<Effect>& model_effects() {
       {"tensor collectives beside products", "none", nothing_beside_products},
       {"gathered activations gathered again", "none", gathers_kept},
       {"updated weights gathered beside the next forward", "none", early_updates},
+      {"weights gathered in 8 bits", "none", weights_in_16_bits},
+      {"documents that share a sequence", "none", whole_sequences},
       {"what is computed again", "none", nothing_computed_again},
   };
   return effects;

@@ -59,8 +59,7 @@ void llama31(const CsvRow& row, MeasuredRun& run) {
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
   set_megatron_core(run, precision_called(run, row.text("precision")));
   if (!is_true(row.text("tp_comm_overlap"))) run.set("communication.collective_matmul", "false");
-  // FP8_PARAMS or FP8_PARAM_GATHER in config_common.sh, which config_common_fp4.sh turns off.
-  if (run.value_of("training.precision") == "fp8") run.set("training.low_precision_gather", "true");
+  set_8_bit_weights(run);  // FP8_PARAMS or FP8_PARAM_GATHER in config_common.sh, which config_common_fp4.sh turns off
   set_hopper_attention(run, accelerator, "cudnn-9.0");
   // config_common_fp4.sh of all submissions: NVTE_NVFP4_DISABLE_RHT; config_common_fp8attn.sh of 8B: FP8_DPA.
   if (run.value_of("training.precision") == "nvfp4") {

@@ -87,6 +87,10 @@ void set_megatron_order(MeasuredRun& run);
 /// replicas; tensor-parallel collectives beside their products, gathers of what fp8 products read in 8 bits; ranks in
 /// its order. After the cluster and the degrees.
 void set_megatron_core(MeasuredRun& run, const std::string& precision);
+/// Updated weights of a step in fp8 travel in its 8 bits: NeMo's fp8_params (bf16_with_fp8_mixed of every version up to
+/// 2.3, launchers of NVIDIA/dgxc-benchmarking before that), fp8_param_gather of Megatron Core and Megatron Bridge.
+/// After the precision.
+void set_8_bit_weights(MeasuredRun& run);
 /// The library of attention of a run's time, if the chip that its text names is an H100, H200 or H800.
 void set_hopper_attention(MeasuredRun& run, std::string_view chip, std::string_view kernel);
 /// "BF16", "FP8-CS", "amp_fp8", "int8" as a scenario's precision; bf16 where the cell is empty. Skips the run if it is

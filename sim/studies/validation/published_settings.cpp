@@ -180,6 +180,10 @@ void set_megatron_core(MeasuredRun& run, const std::string& precision) {
   run.set("communication.updated_weights", "ahead");
 }
 
+void set_8_bit_weights(MeasuredRun& run) {
+  if (run.value_of("training.precision") == "fp8") run.set("training.low_precision_gather", "true");
+}
+
 void set_hopper_attention(MeasuredRun& run, std::string_view chip, std::string_view kernel) {
   const auto text = lower_case(chip);
   for (const std::string_view hopper : {"h100", "h200", "h800"}) {

@@ -170,6 +170,18 @@ TEST(KernelTimeTest, DroppedScoresCostTheirSoftmaxTwice) {
   EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 4);
 }
 
+// cuDNN of 2024 makes four times as many random numbers as it uses bits of: (1 + (1 + 4) 64/128) / 0.5, and 3 without.
+TEST(KernelTimeTest, CudnnOf2024DrawsAWordForEachScore) {
+  topologies::ChipKernels chip;
+  chip.attention.name = "cudnn-9.0";
+  chip.attention.forward = 0.5;
+  chip.attention.softmax = 64;
+  workloads::KernelShape shape{32, 1024, 128, 1024};
+  EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 3);
+  shape.dropout = true;
+  EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 7);
+}
+
 // Unfused: both products whole, though the mask halves their FLOPs, then the scores' bytes, in four kernels:
 // 2 x 2 x 8 x 1024 x 1024 x 128 / 1e12 + 1e6 / 1e9 + 4 x 1e-4. Backward: twice the products in six kernels.
 TEST(KernelTimeTest, UnfusedAttentionComputesMaskedScores) {

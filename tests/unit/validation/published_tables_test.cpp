@@ -88,6 +88,32 @@ TEST(PublishedTables, TpuSlices) {
   EXPECT_EQ(axis(pods, "fsdp"), 16);
 }
 
+// Facts of recipes that rows of DGX Cloud do not print: finetuning packs examples of SQuAD; weights of fp8 travel in 8
+// bits and those of bf16 do not; GPT-3 has had 6 chunks since 25.02.
+TEST(PublishedTables, RecipesOfDgxCloud) {
+  int finetuned = 0, chunked = 0, narrow = 0;
+  for (const auto& run : runs_of("dgxc_benchmarking")) {
+    if (!run.skipped_because.empty()) continue;
+    const auto scenario = scenario_of(run, ".");
+    const bool is_fp8 = scenario.training.precision == topologies::Precision::fp8;
+    if (run.value_of("training.master_weights") == "true") {
+      EXPECT_EQ(scenario.training.low_precision_gather, is_fp8) << run.name;
+      narrow += is_fp8 ? 1 : 0;
+    }
+    if (!scenario.lengths.documents.empty()) {
+      double mean = 0;
+      for (const auto& [tokens, share] : scenario.lengths.documents) mean += share * static_cast<double>(tokens);
+      EXPECT_NEAR(mean, 384 / 2.2, 3);
+      EXPECT_EQ(scenario.batch.sequence_length, 4096);
+      ++finetuned;
+    }
+    if (run.family.starts_with("gpt3-175b") && scenario.pipeline.chunks == 6) ++chunked;
+  }
+  EXPECT_EQ(finetuned, 8);
+  EXPECT_EQ(chunked, 18);
+  EXPECT_GT(narrow, 50);
+}
+
 // A part of a node for fewer than 8 chips, and two nodes of 8 for 16.
 TEST(PublishedTables, PartsOfNodes) {
   for (const auto& run : runs_of("vtrain_single")) {
