@@ -55,11 +55,6 @@ Seconds unfused_attention(const KernelRates& rates, const workloads::Kernel& ker
   return both * (kernel.shape.backward ? 2.0 : 1.0) + kernel.traffic / rates.memory;
 }
 
-/// What a score's number at random costs, over its exponential. Ten rounds of Philox take about as many instructions as
-/// 16 exponentials and make 128 bits: FlashAttention and today's cuDNN take 8 of them for a score, cuDNN of 2024 a word
-/// of 32 (docs/models/kernels.md).
-double random_number(const topologies::AttentionKernels& kernels) { return kernels.name == "cudnn-9.0" ? 4 : 1; }
-
 Seconds time_of(const KernelRates& rates, const workloads::Kernel& kernel, Bytes traffic) {
   return traffic / rates.memory + kernel.indexed / rates.memory * (1 / rates.chip.indexed - 1);
 }
@@ -106,7 +101,7 @@ double attention_overhead(const topologies::ChipKernels& chip, const workloads::
   if (shape.backward && shape.unlike_heads) reached *= kernels.unlike_heads;
   if (shape.n * shape.k == 0) return 1 / reached;
   const double diagonal = shape.causal ? 1 + kernels.block / real(shape.k) : 1;
-  const double numbers = shape.dropout ? 1 + random_number(kernels) : 1;        // an exponential, and one at random
+  const double numbers = shape.dropout ? 1 + kernels.random : 1;                // an exponential, and one at random
   const double softmax = numbers * kernels.softmax / (shape.backward ? 2 : 1);  // once for twice the products
   return diagonal * (1 + softmax / real(shape.n)) / reached;
 }

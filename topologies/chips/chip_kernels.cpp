@@ -79,6 +79,7 @@ void read_attention(const YamlView& view, bool silent_is_base, AttentionKernels&
   keys.number("softmax", "elements of the head size, such as 50", 0, 10'000, kernels.softmax);
   keys.number("block", "keys, such as 128", 0, 100'000, kernels.block);
   if (const auto share = view["unlike_heads"]; share.exists()) kernels.unlike_heads = share.number(least_share, 1);
+  if (const auto cost = view["random"]; cost.exists()) kernels.random = cost.number(0, 100);
   if (const auto power = view["power"]; power.exists()) kernels.power = power.number(least_share, 1);
   view.refuse_unknown_keys();
 }

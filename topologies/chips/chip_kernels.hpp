@@ -21,6 +21,7 @@ struct AttentionKernels {
   double softmax = 0;       ///< cost of a score in addition to its products, in elements of the head size
   double block = 0;         ///< keys of a block: those on a causal mask's diagonal are computed whole
   double unlike_heads = 1;  ///< share of the backward's rate where values are not as wide as queries and keys
+  double random = 1;        ///< cost of a score's random number (dropout), over its share of softmax
   double power = 1;         ///< dynamic power over that of products
   friend bool operator==(const AttentionKernels&, const AttentionKernels&) = default;
 };

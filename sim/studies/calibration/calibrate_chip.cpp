@@ -72,7 +72,8 @@ std::string attention_keys(const topologies::AttentionKernels& kernels) {
   };
   return "forward: " + yaml_number(kernels.forward) + ", backward: " + yaml_number(kernels.backward) +
          ", softmax: " + yaml_number(kernels.softmax) + ", block: " + yaml_number(kernels.block) +
-         unless_whole("unlike_heads", kernels.unlike_heads) + unless_whole("power", kernels.power);
+         unless_whole("unlike_heads", kernels.unlike_heads) + unless_whole("random", kernels.random) +
+         unless_whole("power", kernels.power);
 }
 
 }  // namespace
