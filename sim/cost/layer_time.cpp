@@ -14,21 +14,6 @@ constexpr double share_of_hidden = 0.1;
 
 bool computes(const workloads::BlockStep& step) { return step.kind == workloads::BlockStep::Kind::compute; }
 
-/// A pass of one layer: its longest chain of operations that wait for each other, what runs beside that, and all that
-/// is computed and communicated. Computation beside communication runs `slowdown` times slower.
-struct OverlappedPass {
-  double slowdown = 1;
-  Seconds path{0}, hidden{0}, computation{0}, communication{0};
-  /// `more`: communication beside the pass from elsewhere. While communication runs for B beside C of computation, at
-  /// most B / slowdown of it gets done, so that both take C + B (1 - 1 / slowdown), and C x slowdown at most.
-  [[nodiscard]] Seconds beside(Seconds more) const {
-    const Seconds waited = path - std::min(path, computation);
-    const Seconds overlapped = std::max(Seconds(0), communication + more - waited);
-    const Seconds lost = std::min(overlapped * (1 - 1 / slowdown), (path - waited) * (slowdown - 1));
-    return std::max(path + lost, hidden + more) + (communication + more) * share_of_hidden;
-  }
-};
-
 OverlappedPass pass_overlapped(const workloads::BlockSteps& steps, collectives::CollectiveModel& collectives,
                                const ComputeRates& rates, const workloads::StepOptions& options) {
   Indexed<workloads::BlockStepId, Seconds> end(steps.size(), Seconds(0));
@@ -67,6 +52,19 @@ OverlappedPass pass_overlapped(const workloads::BlockSteps& steps, collectives::
 }
 
 }  // namespace
+
+Seconds OverlappedPass::beside(Seconds more) const {
+  const Seconds waited = path - std::min(path, computation);
+  const Seconds overlapped = std::max(Seconds(0), communication + more - waited);
+  const Seconds lost = std::min(overlapped * (1 - 1 / slowdown), (path - waited) * (slowdown - 1));
+  return std::max(path + lost, hidden + more) + (communication + more) * share_of_hidden;
+}
+
+Seconds OverlappedPass::added_by(Seconds more, const Cover& cover) const {
+  const auto beside_each_of = [&](double passes) { return (beside(more / passes) - beside(Seconds(0))) * passes; };
+  const auto of_the_last_chunk = more * cover.bare + beside_each_of(1) * (1 - cover.bare);
+  return of_the_last_chunk / cover.chunks + beside_each_of(cover.passes) * (1 - 1 / cover.chunks);
+}
 
 double slowdown_without(const topologies::ChipKernels& chip, int held) {
   return chip.units > 0 ? static_cast<double>(chip.units) / (chip.units - held) : 1;
@@ -130,12 +128,13 @@ OverlappedTime time_overlapped(const workloads::ShardedLayer& layer, collectives
     of_the_last.add(update.last_microbatch);
     published.add(update.publish);
   }
-  const auto forward = pass_overlapped(layer.forward, collectives, rates, options);
-  const auto backward = pass_overlapped(layer.backward, collectives, rates, options);
-  const Seconds reduced = gradients.cost(collectives), publish = published.cost(collectives);
-  const Seconds each = forward.beside(Seconds(0)) + backward.beside(reduced);
-  const Seconds last = backward.beside(reduced + of_the_last.cost(collectives)) - backward.beside(reduced);
-  return {each, last + (options.publish_ahead ? forward.beside(publish) - forward.beside(Seconds(0)) : publish)};
+  OverlappedTime time{pass_overlapped(layer.forward, collectives, rates, options),
+                      pass_overlapped(layer.backward, collectives, rates, options), of_the_last.cost(collectives),
+                      published.cost(collectives)};
+  const auto reduced = gradients.cost(collectives);
+  time.backward.hidden += reduced;
+  time.backward.communication += reduced;
+  return time;
 }
 
 }  // namespace lockstep::cost

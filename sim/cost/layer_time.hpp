@@ -54,13 +54,38 @@ class LayerBuckets {
   std::vector<Bucket> all_;
 };
 
-/// One layer in one step with collectives beside compute, as far as dependencies and streams allow; compute slows down
-/// beside them as the chip says, and all of the communication counts a tenth besides, since not all of it hides: what a
-/// placement of the mesh costs.
+/// What a step leaves the collectives of one of its microbatches to hide behind: those of the last one's gradients,
+/// or those of updated weights before the first. A stage of a pipeline runs `passes` passes of the next chunk between
+/// the last pass of a chunk and that of the next one, so the collectives of all but one chunk run beside so many.
+/// Those of the last chunk have the rest of that chunk's own pass; `bare` is the share that comes when it has ended.
+struct Cover {
+  double chunks = 1;  ///< of a stage
+  double passes = 1;
+  double bare = 0;
+};
+
+/// A pass of one layer: its longest chain of operations that wait for each other, what runs beside that, and all that
+/// is computed and communicated. Compute slows down beside communication as the chip says, and all of the communication
+/// counts a tenth besides, since not all of it hides.
+struct OverlappedPass {
+  double slowdown = 1;  ///< of computation beside communication
+  Seconds path{0}, hidden{0}, computation{0}, communication{0};
+  /// `more`: communication beside the pass from elsewhere. While communication runs for B beside C of computation, at
+  /// most B / slowdown of it gets done, so that both take C + B (1 - 1 / slowdown), and C x slowdown at most.
+  [[nodiscard]] Seconds beside(Seconds more) const;
+  /// What communication that comes once a step adds to it on the stage that nothing else covers: with T(c) = beside(c),
+  /// V chunks, N passes and a share b that is bare,
+  ///   (b more + (1 - b) (T(more) - T(0))) / V + N (T(more / N) - T(0)) (1 - 1 / V).
+  [[nodiscard]] Seconds added_by(Seconds more, const Cover& cover) const;
+};
+
+/// One layer in one step with collectives beside compute, as far as dependencies and streams allow: what a placement of
+/// the mesh costs.
 struct OverlappedTime {
-  Seconds each;  ///< every microbatch
-  Seconds once;  ///< once a step besides: gradients of the last microbatch beside its backward, updated weights at the
-                 ///< step's end or ahead beside the next forward
+  OverlappedPass forward, backward;  ///< of every microbatch
+  Seconds reduced;                   ///< gradients of the last microbatch besides
+  Seconds published;                 ///< updated weights
+  [[nodiscard]] Seconds each() const { return forward.beside(Seconds(0)) + backward.beside(Seconds(0)); }
 };
 [[nodiscard]] OverlappedTime time_overlapped(const workloads::ShardedLayer& layer,
                                              collectives::CollectiveModel& collectives, const ComputeRates& rates,

@@ -10,6 +10,7 @@
 #include "sim/core/yaml_view.hpp"
 #include "sim/scenario/limits.hpp"
 #include "sim/scenario/scenario_of_document.hpp"
+#include "topologies/cluster/least_capacity.hpp"
 #include "workloads/model/huggingface/import_hf.hpp"
 
 namespace lockstep::scenario {
@@ -54,8 +55,7 @@ class Reader {
     const auto view = optional(root_, "search");
     read_search(view, keys_, scenario_.derive.recompute, scenario_.search);
     if (!scenario_.search.memory) return;
-    auto least = scenario_.cluster.chip().capacity();
-    for (const auto& chip : scenario_.cluster.chips()) least = std::min(least, chip.capacity());
+    const auto least = least_capacity(scenario_.cluster);
     if (least > Bytes(0) && *scenario_.search.memory > least)  // 0: the cluster was not read
       view["memory"].problem(
           "is more than the " + lockstep::format(least) + " that a program can have of the chip's memory",

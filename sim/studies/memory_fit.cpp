@@ -13,9 +13,6 @@
 namespace lockstep::studies {
 namespace {
 
-constexpr double tail = (1 - memory_band_share) / 2;
-constexpr double most_widening = 3;
-
 std::vector<double> list_in(const CsvRow& row, const char* column, Problems& problems) {
   std::istringstream text(row.text(column));
   std::vector<double> values;
@@ -26,23 +23,9 @@ std::vector<double> list_in(const CsvRow& row, const char* column, Problems& pro
   return values;
 }
 
-struct Weighted {
-  double value, weight;
-};
-
-double percentile(std::vector<Weighted> values, double share) {
-  std::sort(values.begin(), values.end(), [](const auto& a, const auto& b) { return a.value < b.value; });
-  double sum = 0, below = 0;
-  for (const auto& each : values) sum += each.weight;
-  for (const auto& each : values) {
-    below += each.weight;
-    if (below >= share * sum * (1 - 1e-12)) return each.value;
-  }
-  return values.back().value;
-}
-
 /// log(measured / predicted) of all peaks, and with `ran` the upper ones of steps that ran.
-std::vector<Weighted> residuals_of(const std::vector<MemoryFamily>& families, std::string_view without, bool ran) {
+std::vector<WeightedResidual> residuals_of(const std::vector<MemoryFamily>& families, std::string_view without,
+                                           bool ran) {
   std::map<std::string_view, double> of_source;
   const auto for_each = [&](auto visit) {
     for (const auto& family : families) {
@@ -53,34 +36,36 @@ std::vector<Weighted> residuals_of(const std::vector<MemoryFamily>& families, st
     }
   };
   for_each([&](const MemoryFamily& family, double) { of_source[family.table] += 1; });
-  std::vector<Weighted> made;
+  std::vector<WeightedResidual> made;
   for_each([&](const MemoryFamily& family, double residual) {
     made.push_back({std::log(residual), 1 / std::sqrt(of_source[family.table])});
   });
   return made;
 }
 
-struct Interval {
-  double low, median, high;
-  [[nodiscard]] Interval widened(double factor) const {
-    return {median - factor * (median - low), median, median + factor * (high - median)};
+std::size_t sources_of(const std::vector<MemoryFamily>& families, std::string_view without) {
+  std::set<std::string_view> sources;
+  for (const auto& family : families) {
+    if (family.table != without && !family.peaks.empty()) sources.insert(family.table);
   }
-  [[nodiscard]] bool holds(double ratio) const { return low <= std::log(ratio) && std::log(ratio) <= high; }
-};
+  return sources.size();
+}
 
-std::optional<Interval> interval_of(const std::vector<MemoryFamily>& families, std::string_view without) {
+/// None without measured peaks.
+std::optional<ResidualInterval> interval_of(const std::vector<MemoryFamily>& families, std::string_view without,
+                                            double doubt) {
   const auto residuals = residuals_of(families, without, false);
   if (residuals.empty()) return {};
-  return Interval{percentile(residuals, tail), percentile(residuals, 0.5), percentile(residuals, 1 - tail)};
+  return interval_of(residuals).widened(doubt, sources_of(families, without));
 }
 
 /// By table, the share of its peaks in the interval made without it.
-std::map<std::string, double> left_out_coverage(const std::vector<MemoryFamily>& families, double factor) {
+std::map<std::string, double> left_out_coverage(const std::vector<MemoryFamily>& families, double doubt) {
   std::map<std::string, double> held, rows;
   for (const auto& family : families) {
-    const auto interval = interval_of(families, family.table);
+    const auto interval = interval_of(families, family.table, doubt);
     for (const double peak : family.peaks) {
-      held[family.table] += interval && interval->widened(factor).holds(peak) ? 1 : 0;
+      held[family.table] += interval && interval->holds(std::log(peak)) ? 1 : 0;
       rows[family.table] += 1;
     }
   }
@@ -88,16 +73,15 @@ std::map<std::string, double> left_out_coverage(const std::vector<MemoryFamily>&
   return held;
 }
 
-double widening_of(const std::vector<MemoryFamily>& families) {
-  double factor = 1;
-  for (; factor < most_widening; factor += 0.1) {
-    const auto held = left_out_coverage(families, factor);
-    if (held.size() < 2) return 1;
+/// 0 of a single source.
+double doubt_of(const std::vector<MemoryFamily>& families) {
+  if (sources_of(families, "") < 2) return 0;
+  return least_doubt([&](double doubt) {
+    const auto held = left_out_coverage(families, doubt);
     double sum = 0;
     for (const auto& [table, share] : held) sum += share;
-    if (sum >= memory_band_share * static_cast<double>(held.size())) break;
-  }
-  return factor;
+    return sum / static_cast<double>(held.size());
+  });
 }
 
 }  // namespace
@@ -115,27 +99,21 @@ std::vector<MemoryFamily> read_memory_families(const std::filesystem::path& file
 }
 
 MemoryBands::MemoryBands(std::vector<MemoryFamily> families)
-    : families_(std::move(families)), widening_(widening_of(families_)) {}
+    : families_(std::move(families)), doubt_(doubt_of(families_)) {}
 
 std::optional<MemoryBand> MemoryBands::band(std::string_view without) const {
-  const auto interval = interval_of(families_, without);
+  const auto interval = interval_of(families_, without, doubt_);
   if (!interval) return {};
-  const auto wide = interval->widened(widening_);
-  MemoryBand band{std::exp(wide.low), std::exp(wide.high), 1, 0, 0};
+  MemoryBand band{std::exp(interval->low), std::exp(interval->high), 1, 0, 0};
   band.least = std::min(band.low, std::exp(percentile(residuals_of(families_, without, true), refused_by_mistake)));
-  std::set<std::string_view> sources;
   for (const auto& family : families_) {
-    if (family.table == without || family.peaks.empty()) continue;
-    sources.insert(family.table);
-    band.rows += family.peaks.size();
+    if (family.table != without) band.rows += family.peaks.size();
   }
-  band.sources = sources.size();
+  band.sources = sources_of(families_, without);
   return band;
 }
 
-std::map<std::string, double> MemoryBands::coverage_of_tables() const {
-  return left_out_coverage(families_, widening_);
-}
+std::map<std::string, double> MemoryBands::coverage_of_tables() const { return left_out_coverage(families_, doubt_); }
 
 std::string_view name(Fit fit) {
   switch (fit) {

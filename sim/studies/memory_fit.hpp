@@ -4,10 +4,9 @@
 ///
 /// A step whose peak was measured leaves a residual, measured / predicted. A step that ran without a measured peak, but
 /// was predicted to fill most of its memory, leaves an upper one: it needed at most capacity / predicted of the
-/// prediction. The band runs from the 10th to the 90th percentile of the first, on both sides of the median widened by
-/// the least factor with which bands made without a source hold 80 % of that source's peaks, on the mean over the
-/// sources: the unit that is left out is the source, as in validation/error_band.hpp. A row counts 1 / sqrt(rows of its
-/// source).
+/// prediction. The band is the interval of the first (conformal_interval.hpp), whose doubt is the least with which
+/// bands made without a source hold 80 % of that source's peaks, on the mean over the sources. A row counts
+/// 1 / sqrt(rows of its source).
 ///
 /// "Does not fit" is said only of what is too large even at `least`, the 3rd percentile of all residuals, the upper
 /// ones (at most 1) among them: of 100 such steps that ran, 97 needed more of their predictions.
@@ -19,10 +18,11 @@
 #include <vector>
 
 #include "sim/core/units.hpp"
+#include "sim/studies/conformal_interval.hpp"
 
 namespace lockstep::studies {
 
-inline constexpr double memory_band_share = 0.8;  ///< of measured peaks
+inline constexpr double memory_band_share = interval_share;  ///< of measured peaks
 inline constexpr double refused_by_mistake = 0.03;
 inline constexpr double nearly_full = 0.8;  ///< of the capacity, from which a step that ran says something
 
@@ -52,7 +52,7 @@ class MemoryBands {
 
  private:
   std::vector<MemoryFamily> families_;
-  double widening_ = 1;
+  double doubt_ = 0;
 };
 
 enum class Fit { fits, may_not_fit, does_not_fit };  ///< the better ones first

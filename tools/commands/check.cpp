@@ -24,18 +24,13 @@
 #include "tools/output/files/file.hpp"
 #include "tools/output/results/memory_verdict.hpp"
 #include "tools/output/results/scenario_notes.hpp"
+#include "topologies/cluster/least_capacity.hpp"
 #include "topologies/graph/read_network.hpp"
 
 namespace lockstep::commands {
 namespace {
 
 constexpr std::int64_t most_operations = 2'000'000;  // of all classes of ranks: some ten seconds of simulation
-
-Bytes least_memory(const topologies::ClusterSpec& cluster) {
-  auto least = cluster.chip().capacity();
-  for (const auto& chip : cluster.chips()) least = std::min(least, chip.capacity());
-  return least;
-}
 
 using Json = nlohmann::ordered_json;
 
@@ -58,7 +53,7 @@ Json simulated(const scenario::Scenario& scenario, engine::EngineKind engine) {
     found.update(output::fit_json(studies::fit_of(memory.peak, memory.capacity)));
     return found;
   } catch (const timing::TooManyOperations& too_many) {
-    return {{"capacity_bytes", least_memory(scenario.cluster).value()},
+    return {{"capacity_bytes", least_capacity(scenario.cluster).value()},
             {"weights_and_optimizer_bytes", too_many.held.value()},
             {"rank_classes", too_many.classes}};
   }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "sim/studies/megatron_order.hpp"
 #include "sim/studies/recipes/dialects_private.hpp"
 
 namespace lockstep::recipes {
@@ -45,15 +46,11 @@ std::int64_t place_experts(Recipe& recipe, std::int64_t experts, std::int64_t ex
     return replicas;
   }
   const auto inside = tensor / expert_tensor;  // tensor ranks with experts of their own
-  const auto lies_on = [&](std::int64_t ranks) { return experts % ranks == 0 && replicas % (experts / ranks) == 0; };
-  const auto place = [&](std::int64_t ranks, const std::string& axes) {
-    set_axis(recipe, "expert", experts / ranks, option);
-    if (axes != "[expert]") recipe.draft.set("parallel.experts_over", axes, option);
-    return replicas / (experts / ranks);
-  };
-  if (lies_on(inside)) return place(inside, inside > 1 ? "[expert, tensor]" : "[expert]");
-  if (lies_on(inside * context))
-    return place(inside * context, inside > 1 ? "[expert, tensor, context]" : "[expert, context]");
+  if (const auto ranks = studies::ranks_of_experts(experts, inside, context, replicas)) {
+    set_axis(recipe, "expert", ranks->expert, option);
+    if (ranks->over != "[expert]") recipe.draft.set("parallel.experts_over", ranks->over, option);
+    return replicas / ranks->expert;
+  }
   recipe.options.problem(option,
                          std::to_string(experts) + " expert ranks do not lie on " + std::to_string(replicas) +
                              " replicas of " + std::to_string(inside * context) + " ranks that may hold experts",

@@ -1,6 +1,8 @@
 // Arguments of Megatron-LM, and of the YAML of Megatron Bridge, NeMo and Megatron's tests, under the same names.
+#include <algorithm>
 #include <array>
 
+#include "sim/studies/megatron_order.hpp"
 #include "sim/studies/recipes/dialects_private.hpp"
 
 namespace lockstep::recipes {
@@ -86,6 +88,30 @@ Degrees set_degrees(Recipe& recipe) {
   return degrees;
 }
 
+/// Megatron's order of ranks as the mesh, on nodes of one hall. Sizes that the user says may be others than the file's.
+void set_mesh(Recipe& recipe) {
+  const auto* node = recipe.cluster.node();
+  const auto says_sizes = [](const std::string& key) {
+    const auto block = key.substr(0, key.find('.'));
+    return block == "mesh" || block == "parallel" || block == "cluster";
+  };
+  if (node == nullptr || recipe.cluster.halls > 1 || std::any_of(recipe.said.begin(), recipe.said.end(), says_sizes))
+    return;
+  const auto size_of = [&](std::string_view axis) {
+    return whole_number(recipe.draft.value("parallel." + std::string(axis))).value_or(1);
+  };
+  const bool swapped = recipe.options.flag("use-tp-pp-dp-mapping");
+  const auto* because = recipe.options.find("use-tp-pp-dp-mapping");
+  const auto order = studies::megatron_order(node->chips, size_of, swapped);
+  if (swapped && order.empty()) recipe.draft.leave_out(*because, "degrees that do not fill nodes: mesh is left open");
+  for (const auto& [axis, place] : order) {
+    if (swapped)
+      recipe.draft.set("mesh." + axis, place, *because);
+    else
+      recipe.draft.set("mesh." + axis, place, std::string("Megatron's order of ranks"));
+  }
+}
+
 /// The last size of a batch that grows during the run: "0:384 200B:768".
 std::optional<std::int64_t> last_size(const RecipeOption& option) {
   const auto text = option.text();
@@ -144,6 +170,7 @@ void carry_over_megatron(Recipe& recipe) {
   else
     megatron_model(recipe, tensor);
   const auto degrees = set_degrees(recipe);
+  set_mesh(recipe);
   megatron_pipeline(recipe, degrees.pipeline);
   set_batch(recipe, degrees);
   megatron_training(recipe, degrees.tensor);

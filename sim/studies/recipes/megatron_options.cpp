@@ -29,7 +29,7 @@ constexpr NamedOption without_counterpart[] = {
     {"first-last-layers-bf16", "all layers have one precision"},
     {"num-layers-at-*-in-bf16", "all layers have one precision"},
     {"fp8-recipe", "scaling by tensor or block is priced alike, but for mxfp8"},
-    {"use-tp-pp-dp-mapping", "the order of axes on the machine: mesh"},
+    {"use-tp-pp-dp-mapping", "the order of axes on the machine, which is left open: mesh"},
     {"hierarchical-context-parallel-sizes", "context ranks are one ring"},
     {"ddp-bucket-size", "communication.gradient_buckets takes bytes, not elements"},
     {"rampup-batch-size", "a batch that grows during the run; its last size is written"},

@@ -4,21 +4,14 @@
 
 #include "sim/core/yaml_view.hpp"
 #include "sim/scenario/scenario.hpp"
+#include "sim/studies/model_blocks.hpp"
 #include "sim/studies/recipes/dialects_private.hpp"
 #include "workloads/model/huggingface/import_hf.hpp"
 
 namespace lockstep::recipes {
 namespace {
 
-// torchtitan and MaxText leave the prediction module out.
-constexpr std::string_view deepseek_v3_alone =
-    "{layers: 61, d_model: 7168, d_ff: 18432, heads: 128, vocabulary: 129280, latent_attention: {q_rank: 1536, "
-    "kv_rank: 512, nope_head_size: 128, rope_head_size: 64, value_head_size: 128}, moe: {experts: 256, "
-    "experts_per_token: 8, d_ff: 2048, shared_experts: 1, dense_first: 3, groups: 8, groups_per_token: 4, score_bias: "
-    "true}}";
-
-// Shapes: config.json of Qwen/Qwen3-*, deepseek-ai/DeepSeek-V2, openai/gpt-oss-20b, mistralai/Mixtral-8x22B-v0.1,
-// moonshotai/Kimi-K2-Base, google/gemma-*.
+// Shapes: config.json of Qwen/Qwen3-*, deepseek-ai/DeepSeek-V2, openai/gpt-oss-20b, google/gemma-*.
 constexpr std::pair<std::string_view, std::string_view> models[] = {
     {"llama27b", "llama-2-7b"},
     {"llama213b", "llama-2-13b"},
@@ -31,8 +24,8 @@ constexpr std::pair<std::string_view, std::string_view> models[] = {
     {"llama417b16e", "llama-4-scout"},
     {"llama417b128e", "llama-4-maverick"},
     {"deepseekv316b", "deepseek-v2-lite"},
-    {"deepseekv3671b", deepseek_v3_alone},
-    {"deepseek3671b", deepseek_v3_alone},
+    {"deepseekv3671b", studies::deepseek_v3_alone},
+    {"deepseek3671b", studies::deepseek_v3_alone},
     {"deepseek216b", "deepseek-v2-lite"},
     {"deepseekv3236b",
      "{layers: 60, d_model: 5120, d_ff: 12288, heads: 128, vocabulary: 102400, latent_attention: {q_rank: 1536, "
@@ -73,16 +66,8 @@ constexpr std::pair<std::string_view, std::string_view> models[] = {
     {"gptoss120b", "gpt-oss-120b"},
     {"mistral7b", "mistral-7b"},
     {"mixtral8x7b", "mixtral-8x7b"},
-    {"mixtral8x22b",
-     "{layers: 56, d_model: 6144, heads: 48, kv_heads: 8, vocabulary: 32768, moe: {experts: 8, experts_per_token: 2, "
-     "d_ff: "
-     "16384}}"},
-    {"kimik21t",
-     "{layers: 61, d_model: 7168, d_ff: 18432, heads: 64, vocabulary: 163840, latent_attention: {q_rank: 1536, "
-     "kv_rank: "
-     "512, nope_head_size: 128, rope_head_size: 64, value_head_size: 128}, moe: {experts: 384, experts_per_token: 8, "
-     "d_ff: "
-     "2048, shared_experts: 1, dense_first: 1, score_bias: true}}"},
+    {"mixtral8x22b", studies::mixtral_8x22b},
+    {"kimik21t", studies::kimi_k2},
     {"gemma22b", "gemma-2-2b"},
     {"gemma227b", "gemma-2-27b"},
     {"gemma327b", "gemma-3-27b"},

@@ -37,8 +37,6 @@ constexpr std::array<NamedMachine, 18> machines{{{"p4de", "", "p4de-a100", "NVLi
                                                  {"MI300X", "", "mi300x", "xGMI"},
                                                  {"MI355X", "", "mi355x", "xGMI"}}};
 
-/// OCI's jobs take 64 GPUs of each rack of 72.
-constexpr int gpus_of_a_rack = 64;
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 bool is_tpu(const MeasuredCollective& row) { return lower_case(row.chip).starts_with("tpu"); }
@@ -163,7 +161,7 @@ std::optional<Place> nodes(const MeasuredCollective& row, const std::filesystem:
   const auto fabric = fabric_of(row, node);
   Place place;
   auto& spec = place.nodes;
-  spec.units = node.chips > gpus_of_a_rack ? std::max(1, row.ranks / gpus_of_a_rack) : row.nodes;
+  spec.units = node.chips >= chips_of_a_rack ? std::max(1, row.ranks / used_of_a_rack) : row.nodes;
   const int used = row.ranks / spec.units;
   if (used * spec.units != row.ranks || used > node.chips) {
     refuse(row, "n_ranks", "they do not fill the nodes evenly",

@@ -8,19 +8,19 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/studies/conformal_interval.hpp"
 #include "sim/studies/validation/scatter_private.hpp"
 
 namespace lockstep::validation {
 namespace {
 
-constexpr double tail = (1 - band_share) / 2;
+using studies::ResidualInterval;
+using studies::WeightedResidual;
+
 /// Time that a step may lose for each doubling of chips beyond what was measured. MaxText's runs on 1 to 32 slices of
 /// TPU v5e lose 2 to 4 % for each doubling of slices, none of which the simulation shows.
 constexpr double loss_of_a_doubling = 0.04;
 constexpr double weight_of_neighbours = 1;  ///< all of them together, in sources of the pool's mean weight
-
-/// The factor by which an interval made of that many sources is widened on both sides of its median.
-double widening_by(double doubt, std::size_t sources) { return 1 + doubt / static_cast<double>(sources); }
 
 int bits_of(topologies::Precision precision) {
   const bool four = precision == topologies::Precision::fp4 || precision == topologies::Precision::nvfp4;
@@ -37,14 +37,6 @@ bool pooled(PoolKind kind, const StepTraits& one, const StepTraits& other) {
   if (one.generation != other.generation) return false;
   return kind == PoolKind::method || bits_of(one.precision) == bits_of(other.precision);
 }
-
-struct Interval {
-  double low, median, high;  ///< log(measured / predicted)
-  [[nodiscard]] Interval widened(double factor) const {
-    return {median - factor * (median - low), median, median + factor * (high - median)};
-  }
-  [[nodiscard]] bool holds(double residual) const { return low <= residual && residual <= high; }
-};
 
 using Pool = std::vector<const ValidatedFamily*>;
 
@@ -78,44 +70,33 @@ Pool neighbours(const std::vector<ValidatedFamily>& families, PoolKind kind, con
   return others;
 }
 
-struct WeightedResiduals {
-  std::vector<std::pair<double, double>> each;  ///< log(measured / predicted) and weight
-  double sum = 0, sources = 0;
+/// What a pool's rows say, each with its weight.
+struct PoolResiduals {
+  std::vector<WeightedResidual> each;
+  double weight = 0, sources = 0;  ///< of all of them together
 };
 
-WeightedResiduals weighted_residuals(const Pool& pool) {
+PoolResiduals residuals_of(const Pool& pool) {
   std::map<std::string_view, double> of_source;
   for (const auto* family : pool) of_source[family->table] += static_cast<double>(family->rows);
-  WeightedResiduals weighted;
+  PoolResiduals made;
   for (const auto* family : pool) {
     const double weight = static_cast<double>(family->rows) / static_cast<double>(family->residuals.size()) /
                           std::sqrt(of_source[family->table]);
-    for (const double residual : family->residuals) weighted.each.emplace_back(std::log(residual), weight);
-    weighted.sum += weight * static_cast<double>(family->residuals.size());
+    for (const double residual : family->residuals) made.each.push_back({std::log(residual), weight});
+    made.weight += weight * static_cast<double>(family->residuals.size());
   }
-  weighted.sources = static_cast<double>(of_source.size());
-  return weighted;
+  made.sources = static_cast<double>(of_source.size());
+  return made;
 }
 
-Interval interval_of(const Neighbourhood& of) {
-  auto made = weighted_residuals(of.pool);
-  auto& weighted = made.each;
-  double sum = made.sum;
-  if (const auto others = weighted_residuals(of.others); others.sum > 0) {
-    const double share = made.sum / made.sources * weight_of_neighbours / others.sum;
-    for (const auto& [residual, weight] : others.each) weighted.emplace_back(residual, weight * share);
-    sum += others.sum * share;
+ResidualInterval interval_of(const Neighbourhood& of) {
+  auto made = residuals_of(of.pool);
+  if (const auto others = residuals_of(of.others); others.weight > 0) {
+    const double share = made.weight / made.sources * weight_of_neighbours / others.weight;
+    for (const auto& [residual, weight] : others.each) made.each.push_back({residual, weight * share});
   }
-  std::sort(weighted.begin(), weighted.end());
-  const auto percentile = [&](double share) {
-    double below = 0;
-    for (const auto& [residual, weight] : weighted) {
-      below += weight;
-      if (below >= share * sum * (1 - 1e-12)) return residual;
-    }
-    return weighted.back().first;
-  };
-  return {percentile(tail), percentile(0.5), percentile(1 - tail)};
+  return studies::interval_of(made.each);
 }
 
 /// The factor by which `band_share` of the pairs of one family are off, one against the other.
@@ -163,14 +144,14 @@ struct Share {
 /// A family and the interval of its pool without its own source, before it is widened.
 struct LeftOut {
   const ValidatedFamily* family;
-  Interval interval;
+  ResidualInterval interval;
   std::size_t sources;  ///< that the interval is made of
 };
 
 /// Every family whose pool has enough rows of other sources.
 std::vector<LeftOut> left_out_intervals(const std::vector<ValidatedFamily>& families, PoolKind kind) {
   std::vector<LeftOut> made;
-  using Made = std::pair<Interval, std::size_t>;
+  using Made = std::pair<ResidualInterval, std::size_t>;
   std::map<std::tuple<std::string_view, std::string_view, Method, int, bool>, Made> known;  // by what makes the pool
   for (const auto& family : families) {
     const auto& traits = family.traits;
@@ -192,7 +173,7 @@ std::vector<LeftOut> left_out_intervals(const std::vector<ValidatedFamily>& fami
 double mean_share(const std::vector<LeftOut>& left_out, double doubt) {
   std::map<std::pair<std::string_view, std::string_view>, Share> machines;
   for (const auto& [family, interval, sources] : left_out) {
-    const auto wide = interval.widened(widening_by(doubt, sources));
+    const auto wide = interval.widened(doubt, sources);
     auto& source = machines[{family->table, family->traits.generation}];
     const double each = static_cast<double>(family->rows) / static_cast<double>(family->residuals.size());
     for (const double residual : family->residuals) source.held += wide.holds(std::log(residual)) ? each : 0;
@@ -203,14 +184,10 @@ double mean_share(const std::vector<LeftOut>& left_out, double doubt) {
   return sum / static_cast<double>(machines.size());
 }
 
-/// The least doubt, in steps of a tenth, with which sources that were left out are held as promised.
+/// 0 without sources that can be left out.
 double doubt_of(const std::vector<LeftOut>& left_out) {
-  constexpr int most = 100;
   if (left_out.empty()) return 0;
-  for (int tenths = 0; tenths < most; ++tenths) {
-    if (mean_share(left_out, tenths / 10.0) >= band_share) return tenths / 10.0;
-  }
-  return most / 10.0;
+  return studies::least_doubt([&](double doubt) { return mean_share(left_out, doubt); });
 }
 
 std::string percents(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
@@ -270,7 +247,7 @@ std::optional<ErrorBand> ErrorBands::of(const StepTraits& traits, std::string_vi
   }
   band.sources = sources_of(pool);
   const Neighbourhood near{pool, neighbours(families_, kind, traits, without_source)};
-  auto interval = interval_of(near).widened(widening_by(doubt(kind), band.sources));
+  auto interval = interval_of(near).widened(doubt(kind), band.sources);
   if (traits.chips > 2 * most_chips) {
     interval.high +=
         std::log1p(loss_of_a_doubling) * std::log2(static_cast<double>(traits.chips) / static_cast<double>(most_chips));

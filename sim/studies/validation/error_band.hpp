@@ -9,17 +9,11 @@
 ///
 /// Rows of one source resemble each other, so a row counts 1 / sqrt(rows of its source). A pool of few sources knows
 /// little of the next one: beside them the steps of the same method on other generations and in other widths count as
-/// one source more, so that they weigh less the more sources the pool has. The interval runs from the
-/// 10th to the 90th percentile of a pool, on both sides of the median widened by
-///
-///   1 + doubt / sources of the pool,
-///
-/// since the next source lies further from few than from many. The doubt is the least with which the pools of a kind,
-/// each made without a whole source, hold 80 % of that source's rows, on the mean over sources and generations. Pools
+/// one source more, so that they weigh less the more sources the pool has. The interval is widened by
+/// a doubt over the sources of the pool (conformal_interval.hpp): the least with which the pools of a kind, each made
+/// without a whole source, hold 80 % of that source's rows, on the mean over sources and generations. Pools
 /// of `method` are made without the source's generation too, and pools of all without its method, since they answer
-/// for chips and methods that were never measured. This is split conformal prediction with sources as the unit that is
-/// left out (Barber et al., "Predictive inference with the jackknife+", 2021; Dunn et al., "Distribution-free
-/// prediction sets for two-layer hierarchical models", 2022).
+/// for chips and methods that were never measured.
 #include <array>
 #include <filesystem>
 #include <map>
@@ -28,12 +22,13 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/studies/conformal_interval.hpp"
 #include "sim/studies/validation/validate.hpp"
 
 namespace lockstep::validation {
 
-inline constexpr double band_share = 0.8;        ///< of similar measured steps
-inline constexpr std::size_t least_rows = 10;    ///< of a pool
+inline constexpr double band_share = studies::interval_share;  ///< of similar measured steps
+inline constexpr std::size_t least_rows = 10;                  ///< of a pool
 inline constexpr double small_parameters = 1e9;  ///< of a model below which steps are in a pool of their own
 
 /// Validated steps of one table that share model, chip and precision.

@@ -12,11 +12,20 @@ namespace {
 constexpr std::int64_t most_chips = 1'000'000;
 
 /// A part of a chip's text, and that chip's usual node. The first that fits is used.
-constexpr std::pair<std::string_view, GpuNode> machines[] = {
-    {"gb300", {"gb300-nvl72", 64}}, {"gb200", {"gb200-nvl72", 64}}, {"b300", {"dgx-b300"}}, {"b200", {"dgx-b200"}},
-    {"h200", {"dgx-h200"}},         {"h100", {"dgx-h100"}},         {"h800", {"hgx-h800"}}, {"h20", {"hgx-h20"}},
-    {"a100", {"dgx-a100"}},         {"l40s", {"l40s-pcie"}},        {"mi355x", {"mi355x"}}, {"mi350x", {"mi350x"}},
-    {"mi325x", {"mi325x"}},         {"mi300x", {"mi300x"}}};
+constexpr std::pair<std::string_view, GpuNode> machines[] = {{"gb300", {"gb300-nvl72", used_of_a_rack}},
+                                                             {"gb200", {"gb200-nvl72", used_of_a_rack}},
+                                                             {"b300", {"dgx-b300"}},
+                                                             {"b200", {"dgx-b200"}},
+                                                             {"h200", {"dgx-h200"}},
+                                                             {"h100", {"dgx-h100"}},
+                                                             {"h800", {"hgx-h800"}},
+                                                             {"h20", {"hgx-h20"}},
+                                                             {"a100", {"dgx-a100"}},
+                                                             {"l40s", {"l40s-pcie"}},
+                                                             {"mi355x", {"mi355x"}},
+                                                             {"mi350x", {"mi350x"}},
+                                                             {"mi325x", {"mi325x"}},
+                                                             {"mi300x", {"mi300x"}}};
 
 /// Parts of a TPU's text and its name in the catalog. The first that fits is used.
 constexpr std::pair<std::string_view, std::string_view> tpus[] = {
@@ -67,8 +76,8 @@ void set_cluster(MeasuredRun& run, std::string_view chip, std::int64_t chips, co
       more += ", algorithms: [ring, tree, direct all-to-all, shift, in-network, in-network tree]";
     auto node = usual;
     node.more = more;
-    constexpr int whole_rack = 72;
-    if (node.chips == 64 && chips % node.chips != 0 && chips % whole_rack == 0) node.chips = whole_rack;
+    if (node.chips == used_of_a_rack && chips % used_of_a_rack != 0 && chips % chips_of_a_rack == 0)
+      node.chips = chips_of_a_rack;
     return set_cluster(run, node, chips);
   }
   skip(run, "no machine with '" + std::string(chip) + "' in the catalog");

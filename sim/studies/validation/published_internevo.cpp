@@ -26,6 +26,7 @@ void internevo(const CsvRow& row, MeasuredRun& run) {
   if (chips % degrees.tensor != 0) return skip(run, "tensor ranks do not divide the chips");
   degrees.data = chips / degrees.tensor;
   set_degrees(run, degrees);
+  set_megatron_order(run);  // InternEvo's tensor ranks are neighbours too
   set_batch(run, row.integer("mbs") * row.integer("ga") * degrees.data, row.integer("seq"), row.integer("mbs"),
             degrees);
   run.set("parallel.zero", 1);

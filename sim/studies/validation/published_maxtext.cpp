@@ -7,6 +7,7 @@ namespace lockstep::validation {
 namespace {
 
 constexpr std::int64_t most_sequences = 1'000'000;                // on a chip; what is larger is a mistake in the table
+constexpr std::int64_t most_combined_mib = 1'000'000;             // as much as any chip has
 constexpr std::string_view cheap_parts = "[norms, activations]";  // every product is kept
 constexpr std::string_view all_but_projections =
     "[core_attention, norms, activations, mlp, experts]";  // projections of attention are kept
@@ -66,10 +67,6 @@ void maxtext_tpu(const CsvRow& row, MeasuredRun& run) {
   set_family(run, row.text("model"), row.text("chip"), precision);
 }
 
-/// MiB of a chip's gradients that XLA may reduce over so many machines in one collective
-/// (`xla_gpu_all_reduce_combine_threshold_bytes` of the scripts in src/maxtext/configs/gpu/a3/llama_2_7b at 23be6e4).
-std::int64_t combined_mib(std::int64_t machines) { return machines <= 2 ? 64 : machines <= 4 ? 512 : 1024; }
-
 void maxtext_gpu(const CsvRow& row, MeasuredRun& run) {
   set_model(run, row.text("model"));
   const auto chips = row.integer("n_chips");
@@ -83,7 +80,9 @@ void maxtext_gpu(const CsvRow& row, MeasuredRun& run) {
   if (degrees.replicas() != chips) skip(run, "the degrees do not make up the chips");
   set_degrees(run, degrees);
   if (outside == 1 && degrees.data > 1) run.set("mesh", "{fsdp: gpu, data: node}");
-  run.set("communication.gradient_buckets", std::to_string(combined_mib(degrees.data) * degrees.fsdp) + " MiB");
+  // Of a chip's gradients: xla_gpu_all_reduce_combine_threshold_bytes.
+  const auto combined = std::min(row.integer("combined_mib"), most_combined_mib);
+  run.set("communication.gradient_buckets", std::to_string(combined * degrees.fsdp) + " MiB");
   const auto local = row.integer("per_device_batch");
   if (local > most_sequences) return skip(run, std::to_string(local) + " sequences on a chip");
   set_batch(run, local * chips, row.integer("seq"), local, degrees);
@@ -217,8 +216,9 @@ std::vector<PublishedTable> maxtext_tables() {
        "MaxText with LLaMA-2 7B on A3 High virtual machines (AI-Hypercomputer/maxtext)",
        {remat_rule, "TFLOP/s count all pairs of tokens, as MaxText did.",
         "FSDP inside a machine, replicas between machines, whose reductions XLA combines up to the sizes of the "
-        "scripts."},
-       {"model", "n_chips", "per_device_batch", "seq", "ici_fsdp", "dcn_data", "dcn_fsdp", "remat", "tflops_per_chip"},
+        "scripts (xla_gpu_all_reduce_combine_threshold_bytes at 23be6e4)."},
+       {"model", "n_chips", "per_device_batch", "seq", "ici_fsdp", "dcn_data", "dcn_fsdp", "combined_mib", "remat",
+        "tflops_per_chip"},
        maxtext_gpu},
       {"tpu_recipes_v5p_v6e",
        "Google's training recipes on TPU v5p and v6e (AI-Hypercomputer/tpu-recipes)",

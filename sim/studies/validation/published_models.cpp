@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "sim/studies/model_blocks.hpp"
 #include "sim/studies/validation/published_private.hpp"
 
 namespace lockstep::validation {
@@ -16,13 +17,6 @@ struct NamedModel {
   std::array<std::string_view, 3> words;  ///< all of them stand in the name
   std::string_view model;
 };
-
-// Without its prediction module.
-constexpr std::string_view deepseek_v3_alone =
-    "{layers: 61, d_model: 7168, d_ff: 18432, heads: 128, vocabulary: 129280, "
-    "latent_attention: {q_rank: 1536, kv_rank: 512, nope_head_size: 128, rope_head_size: 64, value_head_size: 128}, "
-    "moe: {experts: 256, experts_per_token: 8, d_ff: 2048, shared_experts: 1, dense_first: 3, groups: 8, "
-    "groups_per_token: 4, score_bias: true}}";
 
 // The first that fits. Blocks are models that the catalog does not have.
 constexpr NamedModel models[] = {
@@ -47,23 +41,16 @@ constexpr NamedModel models[] = {
     {{"qwen3", "30b", ""}, "qwen3-30b-a3b"},
     {{"qwen3", "235b", ""}, "qwen3-235b-a22b"},
     {{"qwen3", "32b", ""}, "qwen3-32b"},
-    {{"deepseek", "v3", "womtp"}, deepseek_v3_alone},
+    {{"deepseek", "v3", "womtp"}, studies::deepseek_v3_alone},
     {{"deepseek", "v3", ""}, "deepseek-v3"},
-    {{"deepseek3", "671b", ""}, deepseek_v3_alone},  // MaxText's deepseek3-671b.yml: mtp_num_layers stays 0
-    // mistralai/Mixtral-8x22B-v0.1; vocabulary as in MaxText's mixtral-8x22b.yml
-    {{"mixtral", "8x22b", ""},
-     "{layers: 56, d_model: 6144, heads: 48, kv_heads: 8, vocabulary: 32768, moe: {experts: 8, experts_per_token: 2, "
-     "d_ff: 16384}}"},
+    {{"deepseek3", "671b", ""}, studies::deepseek_v3_alone},
+    {{"mixtral", "8x22b", ""}, studies::mixtral_8x22b},
     {{"mixtral", "8x7b", ""}, "mixtral-8x7b"},
     // xai-org/grok-1, run.py: four norms a layer, gated experts of 32768
     {{"grok1", "", ""},
      "{layers: 64, d_model: 6144, heads: 48, kv_heads: 8, vocabulary: 131072, norms_per_layer: 4, moe: {experts: 8, "
      "experts_per_token: 2, d_ff: 32768}}"},
-    // moonshotai/Kimi-K2-Base, config.json
-    {{"kimi", "k2", ""},
-     "{layers: 61, d_model: 7168, d_ff: 18432, heads: 64, vocabulary: 163840, latent_attention: {q_rank: 1536, "
-     "kv_rank: 512, nope_head_size: 128, rope_head_size: 64, value_head_size: 128}, moe: {experts: 384, "
-     "experts_per_token: 8, d_ff: 2048, shared_experts: 1, dense_first: 1, score_bias: true}}"},
+    {{"kimi", "k2", ""}, studies::kimi_k2},
     {{"mistral", "7b", ""}, "mistral-7b"},
     // google/gemma-3-12b-pt, as MaxText's gemma3-12b.yml
     {{"gemma3", "12b", ""},

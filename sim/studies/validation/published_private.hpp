@@ -29,6 +29,9 @@ void set_model(MeasuredRun& run, const CsvRow& row);
 [[nodiscard]] std::string gpt_shape(std::int64_t layers, std::int64_t d_model, std::int64_t d_ff, std::int64_t heads,
                                     std::int64_t vocabulary, std::int64_t positions);
 
+/// A rack of NVL72 in the catalog. Jobs are sized in powers of two, so that they take 64 of its chips.
+inline constexpr int chips_of_a_rack = 72, used_of_a_rack = 64;
+
 /// A machine of GPUs: a node of the catalog, `more` keys of its block, and how many chips of a node a job takes.
 struct GpuNode {
   std::string_view like;
@@ -46,7 +49,7 @@ struct NodeUse {
       true;  ///< all-to-alls of experts as DeepEP's; else NCCL's, which sends a token to each expert anew
 };
 /// The usual machine of a chip that is called "DGX-H100" or "NVIDIA A100-SXM4-80GB"; skips the run if it is not known.
-/// 72-chip racks are used 64 chips at a time, since jobs are sized in powers of two, unless only 72 divide the job.
+/// Of racks a job takes used_of_a_rack chips each, unless only whole racks divide it.
 void set_cluster(MeasuredRun& run, std::string_view chip, std::int64_t chips, const NodeUse& use = {});
 /// Slices of TPUs ("v5p", "TPU-trillium"), as near to a cube (a square) as their number allows, with axes that wrap if
 /// possible; skips the run if the chip is not known.
@@ -71,7 +74,7 @@ void set_needed_recompute(MeasuredRun& run, const std::string& kept = "");
 void set_batch(MeasuredRun& run, std::int64_t sequences, std::int64_t length, std::int64_t micro_batch,
                const RunDegrees& degrees);
 /// Megatron-LM of 2021: attention in single steps that computes all pairs, dropout, fp16 with fp32 copies of the
-/// weights, gradients reduced after the last backward.
+/// weights, gradients reduced after the last backward; ranks in its order. After the cluster and the degrees.
 void set_megatron_2021(MeasuredRun& run);
 /// The generation of Megatron Core's software for mixtures (docs/models/experts.md). Changes nothing without experts.
 /// After the model.
@@ -79,9 +82,8 @@ void set_software_of_experts(MeasuredRun& run, bool of_2026 = false);
 /// DeepSpeed's ZeRO-3 of 2021, after set_megatron_2021: each matrix is gathered by itself, gradients are reduced in
 /// every microbatch.
 void set_deepspeed_2021(MeasuredRun& run);
-/// Megatron Core numbers its ranks tensor, context, data, pipeline from the inside out (core/parallel_state.py,
-/// `order`), so that these axes take neighbours in this order, experts those of the data axis first. After the cluster
-/// and the degrees; where the chips of a node are no product of degrees the mesh is left open.
+/// The mesh that has Megatron's order of ranks (studies::megatron_order). After the cluster and the degrees; where the
+/// chips of a node are no product of degrees the mesh is left open.
 void set_megatron_order(MeasuredRun& run);
 /// Megatron Core as NVIDIA runs it: fused causal attention, sequence parallelism, optimizer state split over the
 /// replicas; tensor-parallel collectives beside their products, gathers of what fp8 products read in 8 bits; ranks in

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "sim/studies/megatron_order.hpp"
 #include "sim/studies/validation/published_private.hpp"
 
 namespace lockstep::validation {
@@ -60,17 +61,12 @@ RunDegrees megatron_degrees(MeasuredRun& run, std::int64_t chips, std::int64_t t
     return degrees;
   }
   const auto inside = tensor / expert_tensor;  // tensor ranks with experts of their own
-  const auto lie_on = [&](std::int64_t ranks, std::string_view axes) {
-    const bool fits = experts % ranks == 0 && degrees.data % (experts / ranks) == 0;
-    if (!fits) return false;
-    degrees.expert = experts / ranks;
-    degrees.data /= degrees.expert;
-    if (axes != "[expert]") run.set("parallel.experts_over", std::string(axes));
-    return true;
-  };
   if (inside > 1 && expert_tensor > 1) run.set("parallel.expert_tensor", expert_tensor);
-  if (!lie_on(inside, inside == 1 ? "[expert]" : "[expert, tensor]") &&
-      !lie_on(product({inside, context}), inside == 1 ? "[expert, context]" : "[expert, tensor, context]")) {
+  if (const auto ranks = studies::ranks_of_experts(experts, inside, std::max<std::int64_t>(context, 1), degrees.data)) {
+    degrees.expert = ranks->expert;
+    degrees.data /= degrees.expert;
+    if (ranks->over != "[expert]") run.set("parallel.experts_over", ranks->over);
+  } else {
     skip(run, "experts over other ranks than those of the tensor, context and data axes are not expressed");
   }
   return degrees;
@@ -119,6 +115,7 @@ void set_batch(MeasuredRun& run, std::int64_t sequences, std::int64_t length, st
 }
 
 void set_megatron_2021(MeasuredRun& run) {
+  set_megatron_order(run);
   run.set("training.precision", "bf16");  // fp16 has its rate and its bytes
   run.set("training.master_weights", "true");
   run.set("training.attention", "unfused");
@@ -141,19 +138,11 @@ void set_megatron_order(MeasuredRun& run) {
   constexpr std::string_view chips_of_a_node = "chips: ";
   const auto found = cluster.find(chips_of_a_node);
   if (found == std::string::npos) return;
-  auto chips = leading_integer(cluster.substr(found + chips_of_a_node.size()), 1);  // of a node, that no axis has yet
   std::string mesh;
-  for (const std::string_view axis : {"tensor", "context", "expert", "fsdp", "data", "pipeline"}) {
-    const auto size = leading_integer(run.value_of("parallel." + std::string(axis)), 1);
-    if (size <= 1) continue;
-    if (size % chips != 0 && chips % size != 0) return;  // ranks in their order are no product of parts
-    const auto inside = std::min(size, chips), nodes = size / inside;
-    chips /= inside;
-    std::string parts;
-    if (nodes > 1) parts = "node/" + std::to_string(nodes);
-    if (inside > 1) parts += (parts.empty() ? "gpu/" : ", gpu/") + std::to_string(inside);
-    mesh += (mesh.empty() ? "" : ", ") + std::string(axis) + ": [" + parts + "]";
-  }
+  for (const auto& [axis, place] : studies::megatron_order(
+           leading_integer(cluster.substr(found + chips_of_a_node.size()), 1),
+           [&](std::string_view name) { return leading_integer(run.value_of("parallel." + std::string(name)), 1); }))
+    mesh += (mesh.empty() ? "" : ", ") + axis + ": " + place;
   if (!mesh.empty()) run.set("mesh", "{" + mesh + "}");
 }
 

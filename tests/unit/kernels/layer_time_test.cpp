@@ -81,11 +81,12 @@ TEST_F(LayerTime, ABackwardIsSplitByWhatTheInputWaitsFor) {
 TEST_F(LayerTime, OverlappedIsTheLongerOfPathAndCommunicationBeside) {
   const workloads::StepOptions options;
   const double path = 2 + gather() + 3, all = 2 * gather();
-  EXPECT_DOUBLE_EQ(time_overlapped(layer(), collectives, rates, options).each.value(),
+  EXPECT_DOUBLE_EQ(time_overlapped(layer(), collectives, rates, options).each().value(),
                    std::max(path, gather()) + 0.1 * all);
   auto more = layer();
   for (int i = 0; i < 200; ++i) more.forward.push_back(given(collective(workloads::CollectiveRole::weight, {}), 1));
-  EXPECT_DOUBLE_EQ(time_overlapped(more, collectives, rates, options).each.value(), 200 + gather() + 0.1 * (200 + all))
+  EXPECT_DOUBLE_EQ(time_overlapped(more, collectives, rates, options).each().value(),
+                   200 + gather() + 0.1 * (200 + all))
       << "200 s of communication beside hide nothing behind 5 s of compute";
 }
 
@@ -103,7 +104,7 @@ TEST_F(LayerTime, ComputeSlowsDownBesideCollectives) {
     workloads::ShardedLayer made{};
     made.forward = {given(compute(10, {workloads::BlockStep::outside}), 10),
                     given(collective(workloads::CollectiveRole::weight, {}), gathered)};
-    return time_overlapped(made, collectives, calibrated, {}).each.value();
+    return time_overlapped(made, collectives, calibrated, {}).each().value();
   };
   EXPECT_NEAR(each(5), 10 + 5 * 0.2 + 0.1 * 5, 1e-9);
   EXPECT_NEAR(each(20), 20 + 0.1 * 20, 1e-9);
@@ -125,16 +126,31 @@ TEST_F(LayerTime, OnceAStepAreReductionsAndUpdatedWeights) {
   };
   const double reduced = twice(workloads::CollectiveKind::reduce_scatter);
   const double published = twice(workloads::CollectiveKind::all_gather);
-  const auto once = [&](const workloads::StepOptions& options) {
-    return time_overlapped(made, collectives, rates, options).once.value();
-  };
-  EXPECT_NEAR(once({}), 1.1 * reduced + published, 1e-12 * published);
+  const auto alone = time_overlapped(made, collectives, rates, {});
+  EXPECT_NEAR(alone.reduced.value(), reduced, 1e-12 * reduced);
+  EXPECT_NEAR(alone.published.value(), published, 1e-12 * published);
+  EXPECT_NEAR(alone.backward.added_by(alone.reduced, {}).value(), 1.1 * reduced, 1e-12 * reduced);
   made.backward = {compute(1000, {workloads::BlockStep::outside})};
-  EXPECT_NEAR(once({}), 0.1 * reduced + published, 1e-9);
-  workloads::StepOptions ahead;
-  ahead.publish_ahead = true;
+  const auto time = time_overlapped(made, collectives, rates, {});
+  EXPECT_NEAR(time.backward.added_by(time.reduced, {}).value(), 0.1 * reduced, 1e-9);
   const double path = 2 + gather() + 3;
-  EXPECT_NEAR(once(ahead), 0.1 * reduced + std::max(path, gather() + published) - path + 0.1 * published, 1e-9);
+  EXPECT_NEAR(time.forward.added_by(time.published, {}).value(),
+              std::max(path, gather() + published) - path + 0.1 * published, 1e-9);
+}
+
+// A backward of 10 s, and 30 s of reductions. Beside one pass they add 20 s and a tenth of 30 s; alone 30 s. A stage of
+// V = 3 chunks runs N = 4 passes of the next chunk after the last of one: 7.5 s beside each hide but for the tenth,
+//   (b 30 + (1 - b) 23) / 3 + 4 x 0.75 x 2/3,  with b = 1/5 bare: 8.133 + 2 s;  without chunks 24.4 s.
+// Beside N = 2 passes, 15 s each, they add 5 s and a tenth to each of these.
+TEST_F(LayerTime, ReductionsOfAChunkHideBehindPassesOfTheNext) {
+  cost::OverlappedPass backward;
+  backward.path = backward.computation = Seconds(10);
+  const auto added = [&](cost::Cover cover) { return backward.added_by(Seconds(30), cover).value(); };
+  EXPECT_NEAR(added({1, 1, 0}), 23, 1e-9);
+  EXPECT_NEAR(added({1, 4, 1}), 30, 1e-9) << "of one chunk nothing follows";
+  EXPECT_NEAR(added({1, 4, 0.2}), 24.4, 1e-9);
+  EXPECT_NEAR(added({3, 4, 0.2}), 24.4 / 3 + 2, 1e-9);
+  EXPECT_NEAR(added({3, 2, 0.2}), 24.4 / 3 + 2 * (5 + 1.5) * 2 / 3, 1e-9);
 }
 
 }  // namespace

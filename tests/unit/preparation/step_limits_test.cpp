@@ -210,6 +210,34 @@ TEST(PlacementCost, IsLinearInMicrobatches) {
   EXPECT_NEAR(cost(5) - cost(4), cost(2) - cost(1), 1e-9 * cost(5));
 }
 
+// P stages of 1F1B wait (P - 1) / P of a microbatch's time through the whole model, T: cost = M T + (P - 1) T + once,
+// on all P stages together; of V chunks (P - 1) T / V. So that with P = 2 and V = 2, of 2 layers each, M = 2 and 4:
+//   1F1B:        cost(4) - cost(2) = 2 T,  cost(2) = 3 T + once
+//   interleaved: the same difference,      cost(2) = 2.5 T + once'
+// and once' < once + T / 2 as reductions of the second chunk hide.
+TEST(PlacementCost, HasTheBubbleOfItsSchedule) {
+  const auto cost = [](std::int64_t microbatches, const std::string& pipeline, double seconds_to_reduce) {
+    auto scenario = small_scenario({{"model", "{layers: 4, d_model: 512, d_ff: 2048, heads: 8, vocabulary: 0}"},
+                                    {"parallel", "{data: 2, pipeline: 2}"},
+                                    {"pipeline", pipeline}});
+    scenario.batch.microbatches = 4;
+    const auto prepared = preparation::prepare(scenario);
+    auto model = prepared.model;
+    if (seconds_to_reduce == 0) {
+      for (auto& layer : model.layers) layer.weights.clear();
+    }
+    scenario.batch.microbatches = microbatches;
+    collectives::TriedGroups groups(*prepared.machine.cluster, false);
+    return placement_cost(scenario, model, *prepared.machine.mesh, groups).value();
+  };
+  const std::string plain = "{schedule: 1f1b}", chunks = "{schedule: interleaved, chunks: 2}";
+  const double through = (cost(4, plain, 0) - cost(2, plain, 0)) / 2;
+  EXPECT_NEAR(cost(2, plain, 0), 3 * through, 1e-9 * through);
+  EXPECT_NEAR(cost(2, chunks, 0), 2.5 * through, 1e-9 * through);
+  EXPECT_LT(cost(2, chunks, 1) - cost(2, chunks, 0), cost(2, plain, 1) - cost(2, plain, 0))
+      << "reductions of the second chunk hide behind passes of the first";
+}
+
 TEST(PlacementCost, OfTheChosenPlacementIsTheLeast) {
   const Keys keys{{"cluster", "tpu-v5p:4x4x4"},
                   {"parallel", "{tensor: 4, data: 16}"},

@@ -104,6 +104,28 @@ TEST(MegatronRecipe, ShellIsReadNotRun) {
   EXPECT_THAT(recipe.yaml, HasSubstr("layers: 32  # --num-layers, line 11\n"));
 }
 
+// Megatron's order of ranks is its mesh: of 8 chips of a node 4 tensor ranks and 2 replicas, then stages; with
+// --use-tp-pp-dp-mapping 2 stages and then replicas. A user who says other sizes, and a torus, leave the mesh open.
+TEST(MegatronRecipe, RanksStandInItsOrder) {
+  const std::string text =
+      "torchrun pretrain_gpt.py --num-layers 8 --hidden-size 512 --num-attention-heads 8 --seq-length 128 "
+      "--max-position-embeddings 128 --micro-batch-size 1 --global-batch-size 64 --vocab-size 1024 --bf16 "
+      "--tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --sequence-parallel";
+  const auto mesh = [](const recipes::ImportedRecipe& recipe) {
+    return value_of(recipe, "mesh.tensor") + value_of(recipe, "mesh.data") + value_of(recipe, "mesh.pipeline");
+  };
+  EXPECT_EQ(mesh(imported(text + "\n", "h100:4")), "[gpu/4][node/2, gpu/2][node/2]");
+  const auto swapped = imported(text + " --use-tp-pp-dp-mapping\n", "h100:4");
+  EXPECT_EQ(mesh(swapped), "[gpu/4][node/4][gpu/2]");
+  EXPECT_TRUE(swapped.left_out.empty());
+  EXPECT_EQ(mesh(imported(text + "\n", "tpu-v5p:2x2x4")), "");
+  recipes::RecipeRequest request;
+  request.file = "run.sh";
+  request.cluster = "h100:4";
+  request.set = {{"parallel.data", "4"}};
+  EXPECT_EQ(mesh(import_recipe(text + "\n", request)), "");
+}
+
 // 64 chips are tensor 8 x data 8. With experts over E ranks, each split over t of the tensor ranks, the other 8 / t
 // tensor ranks are among the E, and data ranks the rest: E t / 8 of them. Without --expert-tensor-parallel-size t is 8.
 TEST(MegatronRecipe, ExpertsOverAPartOfTheTensorRanks) {

@@ -5,10 +5,12 @@
 #include <random>
 
 #include "tests/unit/topologies/small_fabric.hpp"
+#include "topologies/cluster/least_capacity.hpp"
 
 namespace lockstep::test {
 namespace {
 
+using topologies::ClusterSpec;
 using topologies::common_node;
 using topologies::NodeGroup;
 using topologies::NodeSpec;
@@ -110,6 +112,21 @@ TEST(CommonNode, ListsAreWhatAllHave) {
   common = common_node({{one, 1}, {other, 1}});
   EXPECT_EQ(common.algorithms, one.algorithms);
   EXPECT_EQ(common.protocols, one.protocols);
+}
+
+// A step has to fit into the smallest chip of several kinds: 79 GB of 80 that driver and libraries leave, and 64 GB.
+TEST(LeastCapacity, IsThatOfTheSmallestKindOfChip) {
+  NodeSpec large, small;
+  large.chip.name = "large";
+  large.chip.memory = Bytes(80'000'000'000);
+  large.chip.usable_memory = Bytes(79'000'000'000);
+  small.chip.name = "small";
+  small.chip.memory = Bytes(64'000'000'000);
+  ClusterSpec cluster;
+  cluster.unit = large;
+  EXPECT_EQ(least_capacity(cluster), Bytes(79'000'000'000));
+  cluster.groups = {{large, 1}, {small, 1}};
+  EXPECT_EQ(least_capacity(cluster), Bytes(64'000'000'000));
 }
 
 }  // namespace

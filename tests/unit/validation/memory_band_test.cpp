@@ -1,5 +1,6 @@
 // The band of a peak: with residuals r = measured / predicted, each of weight 1 / sqrt(rows of its source), from the
-// 10th to the 90th percentile of log r, widened about the median until peaks lie in bands made without their source.
+// 10th to the 90th percentile of log r, widened about the median by 1 + doubt / sources until peaks lie in bands made
+// without their source.
 #include "sim/studies/validation/memory_band.hpp"
 
 #include <gmock/gmock.h>
@@ -39,6 +40,17 @@ TEST(MemoryBandTest, WhatOneSourceCannotKnowWidensNothingForEver) {
   EXPECT_TRUE(std::isfinite(bands.band()->high));
   EXPECT_FALSE(MemoryBands({{"one", "a", {1.0}, {}}}).band("one")) << "there is no other source";
   EXPECT_FALSE(MemoryBands({}).band());
+}
+
+// log r of one source is -0.1, 0, 0.1, of the other -0.119, 0, 0.119. The interval of the first holds a third of the
+// second, and all of it with a doubt of 0.2: 0.1 (1 + 0.2 / 1) = 0.12. That of both is widened by 1 + 0.2 / 2.
+TEST(MemoryBandTest, IsWidenedByDoubtOverSources) {
+  const auto peaks = [](double far) { return std::vector<double>{std::exp(-far), 1, std::exp(far)}; };
+  const MemoryBands bands({{"one", "a", peaks(0.1), {}}, {"other", "a", peaks(0.119), {}}});
+  EXPECT_NEAR(std::log(bands.band()->high), 0.119 * 1.1, 1e-12);
+  EXPECT_NEAR(std::log(bands.band()->low), -0.119 * 1.1, 1e-12);
+  EXPECT_NEAR(std::log(bands.band("other")->high), 0.12, 1e-12);
+  EXPECT_EQ(bands.coverage_of_tables().at("other"), 1);
 }
 
 // 19 steps that ran at 0.95 of their predictions' capacities say that they needed at most 0.95 of them; one that was

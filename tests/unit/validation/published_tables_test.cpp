@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "sim/scenario/scenario.hpp"
+#include "sim/studies/validation/published_private.hpp"
 #include "tests/source_dir.hpp"
+#include "topologies/fabrics/fabric.hpp"
 
 namespace lockstep {
 namespace {
@@ -168,6 +171,33 @@ TEST(PublishedTables, RanksOfMegatronCoreStandInItsOrder) {
     if (run.value_of("parallel.tensor") == "4" && run.value_of("parallel.pipeline") != "")
       EXPECT_TRUE(run.value_of("mesh").starts_with("{tensor: [gpu/4], ")) << run.value_of("mesh");
   }
+}
+
+// Megatron-LM of 2021 numbered them so too: 18.4B with tensor 4, data 32 and pipeline 2 on 256 A100 has two data ranks
+// in each node.
+TEST(PublishedTables, RanksOfMegatronIn2021StandInItsOrder) {
+  EXPECT_EQ(runs_of("vtrain_multi").at(30).value_of("mesh"),
+            "{tensor: [gpu/4], data: [node/16, gpu/2], pipeline: [node/2]}");
+  for (const auto* table : {"megatron_sc21_table1", "vtrain_multi", "internevo_a100_roce_scaling"}) {
+    for (const auto& run : runs_of(table)) EXPECT_NE(run.value_of("mesh"), "") << table << " " << run.name;
+  }
+}
+
+// What a job takes of a rack, and what the catalog says that a rack has.
+TEST(PublishedTables, RacksAreThoseOfTheCatalog) {
+  for (const auto* name : {"gb200-nvl72", "gb300-nvl72"}) {
+    Problems problems;
+    const auto node = topologies::load_node(scenario::data_root() / "topologies/catalog", name, problems);
+    EXPECT_EQ(node.chips, validation::chips_of_a_rack) << name;
+  }
+}
+
+// MaxText's scripts on A3 let XLA combine 64 MiB of a chip's gradients, 512 on 4 machines, 1024 on more; 8 chips of a
+// machine reduce parts of the whole, so that a bucket is 8 times as large.
+TEST(PublishedTables, MaxTextCombinesReductionsAsItsTableSays) {
+  std::vector<std::string> buckets;
+  for (const auto& run : runs_of("maxtext_gpu_a3")) buckets.push_back(run.value_of("communication.gradient_buckets"));
+  EXPECT_THAT(buckets, testing::ElementsAre("512 MiB", "512 MiB", "4096 MiB", "8192 MiB", "8192 MiB"));
 }
 
 // Recipes say more than rows: collectives run beside products, fp8 operands are gathered in 8 bits; iterations of Qwen3
