@@ -80,7 +80,7 @@ std::vector<StepMemory::Alive> StepMemory::alive_on(std::int32_t rank) const {
     for (const auto reader : buffer->readers) {
       if (!timeline_.took_part(reader, rank)) continue;
       const auto end = timeline_.simulated(reader, rank).end;
-      if (std::pair(end, reader) <= std::pair(alive.until, alive.last)) continue;  // of equal ends the later operation's
+      if (end < alive.until || (end == alive.until && reader < alive.last)) continue;
       alive.until = end;
       alive.last = reader;
     }
