@@ -80,7 +80,7 @@ std::vector<StepMemory::Alive> StepMemory::alive_on(std::int32_t rank) const {
     for (const auto reader : buffer->readers) {
       if (!timeline_.took_part(reader, rank)) continue;
       const auto end = timeline_.simulated(reader, rank).end;
-      if (end <= alive.until) continue;
+      if (end < alive.until || (end == alive.until && reader < alive.last)) continue;
       alive.until = end;
       alive.last = reader;
     }
@@ -101,26 +101,29 @@ std::vector<StepMemory::Change> StepMemory::changes_on(std::int32_t rank, const 
   struct Event {
     Seconds time;
     std::int32_t first;  // buffer
-    bool frees;
+    bool frees, at_once;
   };
   std::vector<Event> events;
   timeline_.for_each_op_of(rank, [&](workloads::OpId op) {
     const auto [begins, ends] = std::exchange(of_operation_[op], {});
-    if (begins >= 0) events.push_back({timeline_.simulated(op, rank).start, begins, false});
-    if (ends >= 0) events.push_back({timeline_.simulated(op, rank).end, ends, true});
+    if (begins < 0 && ends < 0) return;
+    const auto span = timeline_.simulated(op, rank);
+    const bool at_once = span.end == span.start;
+    if (begins >= 0) events.push_back({span.start, begins, false, at_once});
+    if (ends >= 0) events.push_back({span.end, ends, true, at_once});
   });
   sort_runs(events, [](const Event& a, const Event& b) { return a.time < b.time; });
   std::vector<Change> changes;
   changes.reserve(2 * buffers.size());
-  for (const auto& [time, first, frees] : events) {
+  for (const auto& [time, first, frees, at_once] : events) {
     for (auto i = first; i >= 0; i = frees ? next[position_of(i)].ends : next[position_of(i)].begins)
-      changes.push_back({time, buffers[position_of(i)].buffer, frees});
+      changes.push_back({time, buffers[position_of(i)].buffer, frees, at_once});
   }
   return changes;
 }
 
-template <class Visit>
-void StepMemory::for_each_point(std::int32_t rank, const std::vector<Alive>& buffers, Visit visit) {
+template <class See, class Visit>
+void StepMemory::for_each_point(std::int32_t rank, const std::vector<Change>& changes, See see, Visit visit) const {
   const auto& held = held_by(rank);
   MemoryPoint point;
   point.weights = held.weights;
@@ -128,25 +131,40 @@ void StepMemory::for_each_point(std::int32_t rank, const std::vector<Alive>& buf
   point.overhead = held.overhead;
   point.host = held.host;
   point.buffers = held.buffers;
-  for (const auto& [time, buffer, frees] : changes_on(rank, buffers)) {
-    // At one instant, memory that is freed is available to what begins: the curve has one point, for the sum.
-    if (time > point.time) {
-      visit(point);
-      point.time = time;
-    }
-    point.of(buffer->kind) += frees ? Bytes(0) - buffer->size : buffer->size;
+  const auto apply = [&](const Change& change) {
+    const auto size = change.buffer->size;
+    point.of(change.buffer->kind) += change.frees ? Bytes(0) - size : size;
+    see(change);
+  };
+  for (auto first = changes.begin(); first != changes.end();) {
+    if (first->time > point.time) visit(point);
+    point.time = first->time;
+    const auto last = std::find_if(first, changes.end(), [&](const Change& c) { return c.time > point.time; });
+    // At one instant, memory that is freed is available to what begins. What takes no time begins and ends one after
+    // the other.
+    const auto is_free_before = [](const Change& change) { return change.frees && !change.at_once; };
+    std::for_each(first, last, [&](const Change& change) {
+      if (is_free_before(change)) apply(change);
+    });
+    bool begun = false;
+    std::for_each(first, last, [&](const Change& change) {
+      if (is_free_before(change)) return;
+      if (change.frees && std::exchange(begun, false)) visit(point);
+      apply(change);
+      begun = begun || (!change.frees && change.at_once);
+    });
+    first = last;
   }
   visit(point);
 }
 
 /// Finds the blocks that hold the activations of the peak, and the operation that allocates there; a computing
-/// operation is preferred.
-void StepMemory::explain(MemoryUse& use, const workloads::StepGraph& step, const std::vector<Alive>& buffers) {
+/// operation is preferred, and of those the last to begin.
+void StepMemory::explain(MemoryUse& use, const std::vector<const workloads::Buffer*>& held_then) const {
   std::map<std::int32_t, BlockActivations> blocks;
   std::map<std::int32_t, std::set<std::int32_t>> microbatches;
-  for (const auto& [buffer, last, from, until] : buffers) {
-    if (from > use.peak_at || until <= use.peak_at) continue;
-    const auto& producer = step.op(buffer->producer);
+  for (const auto* buffer : held_then) {
+    const auto& producer = step_.op(buffer->producer);
     if (buffer->kind == workloads::MemoryKind::activations) {
       auto& block = blocks[producer.block];
       block.block = producer.block;
@@ -154,8 +172,8 @@ void StepMemory::explain(MemoryUse& use, const workloads::StepGraph& step, const
       microbatches[producer.block].insert(producer.microbatch);
     }
     const bool computes = producer->kind == workloads::StepOp::Kind::compute;
-    if (from == use.peak_at &&
-        (use.peak_op < 0 || (computes && step.op(use.peak_op)->kind != workloads::StepOp::Kind::compute)))
+    if (timeline_.simulated(buffer->producer, use.rank).start == use.peak_at &&
+        (computes || use.peak_op < 0 || step_.op(use.peak_op)->kind != workloads::StepOp::Kind::compute))
       use.peak_op = buffer->producer;
   }
   for (auto& [position, block] : blocks) {
@@ -166,13 +184,18 @@ void StepMemory::explain(MemoryUse& use, const workloads::StepGraph& step, const
 
 MemoryUse StepMemory::of(std::int32_t rank, Bytes capacity) {
   const auto& held = held_by(rank);
-  const auto buffers = alive_on(rank);
+  const auto changes = changes_on(rank, alive_on(rank));
   MemoryPoint worst;
-  bool first = true;
-  for_each_point(rank, buffers, [&](const MemoryPoint& point) {
-    if (first || point.total() > worst.total()) worst = point;
-    first = false;
-  });
+  std::size_t points = 0, worst_point = 0;
+  for_each_point(
+      rank, changes, [](const Change&) {},
+      [&](const MemoryPoint& point) {
+        if (points == 0 || point.total() > worst.total()) {
+          worst = point;
+          worst_point = points;
+        }
+        ++points;
+      });
   MemoryUse use;
   static_cast<MemoryParts&>(use) = worst;
   use.peak = worst.total();
@@ -181,7 +204,24 @@ MemoryUse StepMemory::of(std::int32_t rank, Bytes capacity) {
   use.stage = program_.stage_of_rank[rank];
   use.rank = rank;
   use.weight_padding = held.weight_padding;
-  explain(use, step_, buffers);
+  std::vector<const workloads::Buffer*> then;  // in the order in which they began
+  std::set<const workloads::Buffer*> over;
+  std::size_t next = 0;
+  const auto is_later = [&] { return next > worst_point; };
+  for_each_point(
+      rank, changes,
+      [&](const Change& change) {
+        if (is_later()) return;
+        if (change.frees) {
+          over.insert(change.buffer);
+        } else {
+          then.push_back(change.buffer);
+        }
+      },
+      [&](const MemoryPoint&) { ++next; });
+  then.erase(std::remove_if(then.begin(), then.end(), [&](const auto* buffer) { return over.contains(buffer); }),
+             then.end());
+  explain(use, then);
   const auto& repetition = timeline_.repetition();
   use.peak_at = repetition.in_step(use.peak_at);
   if (use.peak_op >= 0)
@@ -192,7 +232,9 @@ MemoryUse StepMemory::of(std::int32_t rank, Bytes capacity) {
 
 std::vector<MemoryPoint> StepMemory::curve(std::int32_t rank) {
   std::vector<MemoryPoint> simulated;
-  for_each_point(rank, alive_on(rank), [&](const MemoryPoint& point) { simulated.push_back(point); });
+  for_each_point(
+      rank, changes_on(rank, alive_on(rank)), [](const Change&) {},
+      [&](const MemoryPoint& point) { simulated.push_back(point); });
   return in_step(simulated, timeline_.repetition());
 }
 

@@ -53,6 +53,15 @@ class StepMemory {
   StepMemory(const workloads::StepGraph& step, const program::Program& program, const timeline::Timeline& timeline);
   [[nodiscard]] MemoryUse of(std::int32_t rank, Bytes capacity);
   [[nodiscard]] std::vector<MemoryPoint> curve(std::int32_t rank);  ///< as memory_curve
+  /// A buffer that begins, or that ends, with an operation.
+  struct Change {
+    Seconds time;
+    const workloads::Buffer* buffer;
+    bool frees;
+    bool at_once;  ///< the operation takes no time
+  };
+  /// Of the simulated part of the step, in the order in which they happen.
+  [[nodiscard]] std::vector<Change> changes(std::int32_t rank) { return changes_on(rank, alive_on(rank)); }
 
  private:
   /// A buffer on a rank, from the start of its producer to the end of the operation that reads it last.
@@ -61,20 +70,15 @@ class StepMemory {
     workloads::OpId last;
     Seconds from, until;
   };
-  struct Change {
-    Seconds time;
-    const workloads::Buffer* buffer;
-    bool frees;
-  };
   [[nodiscard]] std::vector<Alive> alive_on(std::int32_t rank) const;
   [[nodiscard]] std::vector<Change> changes_on(std::int32_t rank, const std::vector<Alive>& buffers);
-  /// Calls `visit` for every point of the rank's curve, in simulated time.
-  template <class Visit>
-  void for_each_point(std::int32_t rank, const std::vector<Alive>& buffers, Visit visit);
+  /// Calls `see` for every change and `visit` for every point of the rank's curve, in simulated time.
+  template <class See, class Visit>
+  void for_each_point(std::int32_t rank, const std::vector<Change>& changes, See see, Visit visit) const;
   [[nodiscard]] const workloads::HeldMemory& held_by(std::int32_t rank) const {
     return step_.held[program_.stage_of_rank[rank]];
   }
-  static void explain(MemoryUse& use, const workloads::StepGraph& step, const std::vector<Alive>& buffers);
+  void explain(MemoryUse& use, const std::vector<const workloads::Buffer*>& held_then) const;
   const workloads::StepGraph& step_;
   const program::Program& program_;
   const timeline::Timeline& timeline_;
@@ -86,8 +90,9 @@ class StepMemory {
   Indexed<workloads::OpId, OfOperation> of_operation_;
 };
 
-/// The curve has a point at time 0 and at every instant at which memory changes. It adds up the memory held throughout
-/// the step and the buffers, each held from the start of its producer to the end of its last reader.
+/// The curve has a point at time 0 and at every instant at which memory changes, and one for each operation that takes
+/// no time (so that no model of time hides what it needs). It adds up the memory held throughout the step and the
+/// buffers, each held from the start of its producer to the end of its last reader.
 [[nodiscard]] std::vector<MemoryPoint> memory_curve(const workloads::StepGraph& step, const program::Program& program,
                                                     const timeline::Timeline& timeline, std::int32_t rank);
 /// The highest point of that curve, the first if there are several.

@@ -4,7 +4,7 @@
 //     weights and optimizer 16 x 8.03 / n;  kept of a layer (D + Q + V + attention + gate + down) = 7.75 x 0.134, 32
 //     layers; logits 16,384 x 128,256 x (2 + 12) B;  weights gathered meanwhile
 //
-// torchtitan's numbers are what its allocator reserved, so fragments are in them; they are not in ours.
+// torchtitan's numbers are what its allocator reserved, and so are ours (sim/metrics/reserved_memory.hpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ std::string line_of(const validation::ValidatedRun& run) {
   std::string made(300, '\0');
   const double gib = 1 << 30;
   const int size = std::snprintf(made.data(), made.size(), "| %d | %.1f | %.1f | %+.0f %% |\n", run.run.row,
-                                 *run.run.peak_bytes / gib, run.predicted_peak_bytes / gib, 100 * run.memory_error());
+                                 *run.run.peak_bytes / gib, run.compared_peak_bytes / gib, 100 * run.memory_error());
   made.resize(static_cast<std::size_t>(size));
   return made;
 }

@@ -45,6 +45,8 @@ struct MeasuredRun {
   TimeOf time_of = TimeOf::step;
   std::optional<Measurement> time;
   std::optional<double> peak_bytes;  ///< of the chip that held most
+  bool peak_is_reserved = false;     ///< by PyTorch's allocator, not what arrays took of it
+  bool peak_of_last_stage = false;   ///< of a rank of the pipeline's last stage, not of the fullest
   std::string source, note;
   std::string skipped_because;  ///< not empty: this version cannot express the run
 

@@ -30,7 +30,8 @@ std::vector<MemoryFamily> memory_families(const std::vector<ValidatedRun>& runs)
     const bool measured = run.memory_counts();
     const bool full = run.counts() && run.predicted_peak_bytes > studies::nearly_full * run.capacity_bytes;
     if (!measured && !full) continue;
-    const double ratio = (measured ? *run.run.peak_bytes : run.capacity_bytes) / run.predicted_peak_bytes;
+    const double ratio =
+        measured ? *run.run.peak_bytes / run.compared_peak_bytes : run.capacity_bytes / run.predicted_peak_bytes;
     if (!known.emplace(run.run.table, run.predicted_peak_bytes, ratio).second) continue;
     auto at = std::find_if(families.begin(), families.end(), [&](const MemoryFamily& family) {
       return family.table == run.run.table && family.name == run.run.family;

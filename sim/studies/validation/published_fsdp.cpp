@@ -139,6 +139,7 @@ void torchtitan(const CsvRow& row, MeasuredRun& run) {
   // The loss is compiled since 2025 (components/loss.py).
   run.set("training.cross_entropy", row.text("source").find("_2025") == std::string::npos ? "unfused" : "fused");
   if (const auto gib = row.number("mem_gib")) run.peak_bytes = *gib * (1 << 30);
+  run.peak_is_reserved = true;                                            // components/metrics.py prints max_reserved
   if (technique == "fsdp") run.set("training.elementwise_traffic", "3");  // eager PyTorch, docs/models/kernels.md
   if (technique.find("asynctp") != std::string::npos) run.set("communication.collective_matmul", "true");
   if (const auto rate = row.number("tokens_per_s_per_gpu"))

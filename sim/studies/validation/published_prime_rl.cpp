@@ -51,6 +51,7 @@ void prime_rl(const CsvRow& row, MeasuredRun& run) {
   set_needed_recompute(run);
   if (recompute == "offload") run.set("training.offload.activation_layers", "1000");
   if (const auto gib = row.number("peak_reserved_gib")) run.peak_bytes = *gib * (1 << 30);
+  run.peak_is_reserved = true;
 }
 
 }  // namespace

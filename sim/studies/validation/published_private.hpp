@@ -106,6 +106,7 @@ void skip(MeasuredRun& run, std::string why);  ///< the first reason stays
 [[nodiscard]] std::vector<PublishedTable> megatron_tables();
 [[nodiscard]] std::vector<PublishedTable> megatron_core_tables();
 [[nodiscard]] std::vector<PublishedTable> megatron_scaling_tables();
+[[nodiscard]] std::vector<PublishedTable> megatron_test_tables();
 [[nodiscard]] std::vector<PublishedTable> simumax_tables();
 [[nodiscard]] std::vector<PublishedTable> prime_rl_tables();
 [[nodiscard]] std::vector<PublishedTable> zero3_tables();

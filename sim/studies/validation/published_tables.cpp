@@ -19,9 +19,9 @@ std::string at_its_cell(const Problem& problem) {
 const std::vector<PublishedTable>& published_tables() {
   static const auto all = [] {
     std::vector<PublishedTable> tables;
-    for (auto group :
-         {megatron_tables(), zero3_tables(), megatron_core_tables(), megatron_scaling_tables(), simumax_tables(),
-          mlperf_tables(), fsdp_tables(), internevo_tables(), prime_rl_tables(), maxtext_tables()}) {
+    for (auto group : {megatron_tables(), zero3_tables(), megatron_core_tables(), megatron_scaling_tables(),
+                       simumax_tables(), mlperf_tables(), fsdp_tables(), internevo_tables(), prime_rl_tables(),
+                       megatron_test_tables(), maxtext_tables()}) {
       std::move(group.begin(), group.end(), std::back_inserter(tables));
     }
     return tables;

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "sim/metrics/reserved_memory.hpp"
 #include "sim/studies/isolated.hpp"
 
 namespace lockstep::validation {
@@ -17,7 +18,7 @@ constexpr double slower = 0.95;
 
 struct Prediction {
   double step_s[variants] = {};
-  double peak_bytes = 0, capacity_bytes = 0;
+  double peak_bytes = 0, compared_bytes = 0, capacity_bytes = 0;
   double exposed_share = 0;
 };
 
@@ -31,6 +32,12 @@ MeasuredRun one_microbatch_fewer(const MeasuredRun& run) {
   return fewer;
 }
 
+/// Which of a step's peaks a run's measurement is compared with.
+struct PeakWanted {
+  bool reserved = false, of_last_stage = false;
+  [[nodiscard]] std::string text() const { return std::string(reserved ? "r" : "") + (of_last_stage ? "l" : ""); }
+};
+
 /// One simulation of the list: scenarios of equal text are simulated once.
 struct Job {
   const MeasuredRun* run = nullptr;
@@ -42,18 +49,27 @@ struct Job {
 };
 
 struct Simulated {
-  double step_s = 0, peak_bytes = 0, capacity_bytes = 0, exposed_share = 0;
+  double step_s = 0, peak_bytes = 0, compared_bytes = 0, capacity_bytes = 0, exposed_share = 0;
 };
 
-Simulated simulated(scenario::Scenario scenario, Variant variant, const ValidateOptions& options, spdlog::logger& log) {
+PeakWanted wanted_peak(const MeasuredRun& run) { return {run.peak_is_reserved, run.peak_of_last_stage}; }
+
+Simulated simulated(scenario::Scenario scenario, PeakWanted wanted, Variant variant, const ValidateOptions& options,
+                    spdlog::logger& log) {
   if (options.adjust) options.adjust(scenario);
   if (auto& kernels = scenario.cluster.chip().kernels) {
     if (variant == slower_compute) kernels->sustained *= slower;
     if (variant == slower_memory) kernels->memory *= slower;
   }
-  const auto metrics = simulate(scenario, {options.engine, true, {}}, log).metrics;
+  const auto simulation = simulate(scenario, {options.engine, true, {}}, log);
+  const auto& metrics = simulation.metrics;
+  const auto& memory = wanted.of_last_stage ? metrics.stages.back().memory : metrics.memory;
+  const auto compared = wanted.reserved ? metrics::reserved_memory(simulation.preparation.step, simulation.program,
+                                                                   simulation.run.timeline, memory)
+                                        : memory.peak;
   return {metrics.step_time.value(), static_cast<double>(metrics.memory.peak.value()),
-          static_cast<double>(metrics.memory.capacity.value()), metrics.breakdown.exposed_comm / metrics.step_time};
+          static_cast<double>(compared.value()), static_cast<double>(metrics.memory.capacity.value()),
+          metrics.breakdown.exposed_comm / metrics.step_time};
 }
 
 std::string answer_of(const Simulated& prediction) {
@@ -89,7 +105,7 @@ void simulate_all(std::vector<Job>& jobs, const ValidateOptions& options, spdlog
   std::size_t done = 0;
   const auto work = [&](std::size_t index) {
     const auto& [job, fewer, variant] = steps[index];
-    return answer_of(simulated(fewer ? *job->fewer : job->scenario, variant, options, log));
+    return answer_of(simulated(fewer ? *job->fewer : job->scenario, wanted_peak(*job->run), variant, options, log));
   };
   const auto take = [&](std::size_t index, studies::Child& child) {
     const auto& [job, fewer, variant] = steps[index];
@@ -98,6 +114,7 @@ void simulate_all(std::vector<Job>& jobs, const ValidateOptions& options, spdlog
       job->prediction.step_s[variant] += fewer ? -made.step_s : made.step_s;
       if (!fewer) {
         job->prediction.peak_bytes = made.peak_bytes;
+        job->prediction.compared_bytes = made.compared_bytes;
         job->prediction.capacity_bytes = made.capacity_bytes;
         job->prediction.exposed_share = made.exposed_share;
       }
@@ -192,7 +209,8 @@ std::vector<ValidatedRun> validate(const std::vector<RunTable>& tables, const Va
       if (marginal && scenario.batch.microbatches < 2)
         throw ConfigError(
             {{entry.run.where, "time_of", "there is only one microbatch", "two or more, to see what one more costs"}});
-      const auto key = std::pair{table.folder.string(), scenario_text(entry.run) + (marginal ? "one more" : "")};
+      const auto key = std::pair{table.folder.string(), scenario_text(entry.run) + (marginal ? "one more" : "") +
+                                                            wanted_peak(entry.run).text()};
       const auto [at, is_new] = known.emplace(key, jobs.size());
       if (is_new)
         jobs.push_back(
@@ -222,6 +240,7 @@ std::vector<ValidatedRun> validate(const std::vector<RunTable>& tables, const Va
       // A microbatch more is a difference of two steps, and a layer alone no whole step: neither says what fits.
       if (entry.run.time_of == MeasuredRun::TimeOf::microbatch) continue;
       entry.predicted_peak_bytes = job.prediction.peak_bytes;
+      entry.compared_peak_bytes = job.prediction.compared_bytes;
       entry.capacity_bytes = job.prediction.capacity_bytes;
     }
   }

@@ -58,13 +58,14 @@ struct ValidatedRun {
   Response response{};
   double measured_s = 0, predicted_s = 0;  ///< 0: not measured, or skipped
   double predicted_peak_bytes = 0;         ///< of the chip that holds most; 0: skipped
+  double compared_peak_bytes = 0;          ///< what the run's peak is compared with: this, or what it says it is
   double capacity_bytes = 0;               ///< of that chip; 0: skipped
   [[nodiscard]] bool counts() const { return measured_s > 0 && predicted_s > 0; }
   [[nodiscard]] double error() const { return predicted_s / measured_s - 1; }
   [[nodiscard]] bool memory_counts() const { return run.peak_bytes.has_value() && predicted_peak_bytes > 0; }
   /// Whether a step which was measured is said not to fit (memory_band.hpp).
   [[nodiscard]] bool refused() const;
-  [[nodiscard]] double memory_error() const { return predicted_peak_bytes / *run.peak_bytes - 1; }
+  [[nodiscard]] double memory_error() const { return compared_peak_bytes / *run.peak_bytes - 1; }
 };
 
 /// Simulates all runs, equal scenarios once. Throws ConfigError for mistakes in users' tables, all of them at once.

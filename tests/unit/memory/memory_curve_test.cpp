@@ -96,6 +96,24 @@ TEST_F(MemoryCurve, ThePeakIsTheCurvesMaximum) {
   }
 }
 
+// An operation that takes no time needs its workspace all the same: with 65,536 words the loss of a rank's 64 x 2048 /
+// 16 = 8192 tokens works on 12 bytes of each of 8192 x 65,536 logits, and the peak is there, whatever the model of
+// time.
+TEST(MemoryCurveOfNoTime, TheLossHasItsWorkspace) {
+  const auto with = [](const char* model_of_time) {
+    return OneRank(
+               "validation_memory_curve.yaml",
+               {{"model.vocabulary", "65536"}, {"training.cross_entropy", "unfused"}, {"model_of_time", model_of_time}})
+        .memory;
+  };
+  const auto ideal = with("ideal"), roofline = with("roofline");
+  EXPECT_EQ(ideal.workspace.value(), std::int64_t{12} * 8192 * 65536);
+  EXPECT_EQ(ideal.workspace, roofline.workspace);
+  EXPECT_EQ(ideal.activations, roofline.activations);  // the logits among them
+  EXPECT_NEAR(static_cast<double>(ideal.peak.value()) / static_cast<double>(roofline.peak.value()), 1, 0.01);
+  ASSERT_GE(ideal.peak_op, 0);
+}
+
 // Twice the microbatches at the same batch: half the activations at the peak of a model of layers alone.
 TEST_F(MemoryCurve, MicrobatchesDivideActivations) {
   const OneRank halves("validation_memory_curve.yaml", {{"batch.microbatches", "2"}});

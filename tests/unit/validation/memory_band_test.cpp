@@ -78,7 +78,7 @@ validation::ValidatedRun step(const std::string& table, double predicted, double
   validation::ValidatedRun run;
   run.run.table = table;
   run.run.family = "a";
-  run.predicted_peak_bytes = predicted;
+  run.predicted_peak_bytes = run.compared_peak_bytes = predicted;
   run.capacity_bytes = capacity;
   if (measured > 0) run.run.peak_bytes = measured;
   run.measured_s = run.predicted_s = 1;

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/metrics/reserved_memory.hpp"
 #include "tools/output/elements/json_document.hpp"
 #include "tools/output/results/chip_kinds.hpp"
 #include "tools/output/results/error_band_text.hpp"
@@ -31,6 +32,9 @@ Json memory(const Simulation& simulation, const metrics::MemoryUse& value, bool 
   result.update(fit_json(is_known ? std::optional(studies::fit_of(value.peak, value.capacity)) : std::nullopt));
   result["peak_band"] = peak_band_json(value.peak);
   result["spare_bytes"] = (value.capacity - value.peak).value();
+  result["reserved_bytes"] =
+      is_known ? Json(metrics::reserved_memory(step, simulation.program, simulation.run.timeline, value).value())
+               : Json();
   for (const auto kind : workloads::all_memory_kinds)
     result[std::string(name(kind)) + "_bytes"] = value.of(kind).value();
   result["other_bytes"] = value.other().value();

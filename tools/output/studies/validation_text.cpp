@@ -133,6 +133,7 @@ std::string validation_json(const std::vector<validation::ValidatedRun>& runs, c
                     {"error_pct", or_null(run.counts(), run.counts() ? 100 * run.error() : 0)},
                     {"measured_peak_bytes", or_null(run.run.peak_bytes.has_value(), run.run.peak_bytes.value_or(0))},
                     {"predicted_peak_bytes", or_null(run.predicted_peak_bytes > 0, run.predicted_peak_bytes)},
+                    {"compared_peak_bytes", or_null(run.memory_counts(), run.compared_peak_bytes)},
                     {"capacity_bytes", or_null(run.capacity_bytes > 0, run.capacity_bytes)},
                     {"skipped_because", why.empty() ? Json() : Json(why)}});
   }

@@ -68,7 +68,8 @@ TEST(ValidationText, ATableOfWhichNothingRuns) {
 TEST(ValidationText, MemoryWhereItWasMeasured) {
   auto measured = run("t", "f", "a", 0.1);
   measured.run.peak_bytes = 10e9;
-  measured.predicted_peak_bytes = 12e9;
+  measured.predicted_peak_bytes = 11e9;
+  measured.compared_peak_bytes = 12e9;  // what an allocator reserves for 11
   EXPECT_THAT(output::validation_text({measured}, false),
               HasSubstr("\nmemory  ran  said not to fit  measured    mean  median     bias     max\n"
                         "t         0                0         1  20.0 %  20.0 %  +20.0 %  20.0 %\n"));
@@ -98,6 +99,7 @@ TEST(ValidationJson, TellsUnknownFromZero) {
   EXPECT_TRUE(row["skipped_because"].is_null());
   EXPECT_TRUE(row["measured_peak_bytes"].is_null());
   EXPECT_TRUE(row["predicted_peak_bytes"].is_null());
+  EXPECT_TRUE(row["compared_peak_bytes"].is_null());
   const auto& left = read["rows"][2];
   for (const auto* unknown : {"measured_s", "predicted_s", "error_pct"})
     EXPECT_TRUE(left[unknown].is_null()) << unknown;
