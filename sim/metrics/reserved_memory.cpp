@@ -86,9 +86,7 @@ void CachingAllocator::release(std::int64_t address) {
   make_free(address, size);
 }
 
-Bytes reserved_memory(const workloads::StepGraph& step, const program::Program& program,
-                      const timeline::Timeline& timeline, const MemoryUse& use) {
-  StepMemory memory(step, program, timeline);
+Bytes reserved_memory(const workloads::StepGraph& step, StepMemory& memory, const MemoryUse& use) {
   const auto changes = memory.changes(use.rank);
   std::array<Pools, streams> pools;
   constexpr int steps = 2;  // what the first one leaves free is there for the second
@@ -114,10 +112,16 @@ Bytes reserved_memory(const workloads::StepGraph& step, const program::Program& 
       blocks.erase(block);
     }
   }
-  const auto& held = step.held[program.stage_of_rank[use.rank]];
+  const auto& held = step.held[use.stage];
   auto reserved = held.weights + held.optimizer + held.overhead + held.buffers;
   for (const auto& pool : pools) reserved += Bytes(pool.small.reserved() + pool.large.reserved());
   return std::max(use.peak, std::min(reserved, use.capacity));
+}
+
+Bytes reserved_memory(const workloads::StepGraph& step, const program::Program& program,
+                      const timeline::Timeline& timeline, const MemoryUse& use) {
+  StepMemory memory(step, program, timeline);
+  return reserved_memory(step, memory, use);
 }
 
 }  // namespace lockstep::metrics

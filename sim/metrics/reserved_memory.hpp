@@ -31,6 +31,8 @@ class CachingAllocator {
 /// Of a rank, in the second of two equal steps, with pools of their own for gathered weights and for copies that
 /// collectives send from, since these live on other streams. Never less than the peak of its arrays, and beyond that
 /// never more than the capacity: an allocator that finds no memory releases what it keeps, and tries again.
+/// `memory` is of `step`, and serves any number of ranks.
+[[nodiscard]] Bytes reserved_memory(const workloads::StepGraph& step, StepMemory& memory, const MemoryUse& use);
 [[nodiscard]] Bytes reserved_memory(const workloads::StepGraph& step, const program::Program& program,
                                     const timeline::Timeline& timeline, const MemoryUse& use);
 

@@ -29,7 +29,7 @@ OpsOfCells ops_of_cells(const workloads::StepGraph& step, const workloads::Pipel
 class Search {
  public:
   Search(const workloads::StepGraph& step, const SteadyPeriods& periods, const workloads::PipelineOrder& order,
-         const program::Program& program, const timeline::Timeline& timeline, const Precision& precision)
+         const program::Program& program, const timeline::Timeline& timeline, const Tolerance& tolerance)
       : step_(step),
         periods_(periods),
         order_(order),
@@ -38,9 +38,9 @@ class Search {
         ops_(ops_of_cells(step, order)),
         started_(ops_.size()),
         under_way_(ops_.size()),
-        missing_(precision.missing_periods),
-        change_allowed_(precision.change_allowed),
-        rounding_s_(4e-12 + precision.rounding * timeline.simulated_makespan().value()) {
+        missing_(tolerance.missing_periods),
+        change_allowed_(tolerance.change_allowed),
+        rounding_s_(4e-12 + tolerance.rounding * timeline.simulated_makespan().value()) {
     for (std::size_t rank = 0; rank < ops_.size(); ++rank) {
       starts_.push_back(starts_of_cells(rank));
       last_ends_.push_back(last_ends(rank));
@@ -275,8 +275,8 @@ class Search {
 std::optional<timeline::Repetition> find_repetition(const workloads::StepGraph& step,
                                                     const workloads::PipelineOrder& order, const SteadyPeriods& periods,
                                                     const program::Program& program, const timeline::Timeline& timeline,
-                                                    const Precision& precision) {
-  return Search(step, periods, order, program, timeline, precision).run();
+                                                    const Tolerance& tolerance) {
+  return Search(step, periods, order, program, timeline, tolerance).run();
 }
 
 }  // namespace lockstep::timing

@@ -11,7 +11,7 @@
 
 namespace lockstep::timing {
 
-struct Precision {
+struct Tolerance {
   double rounding;              ///< the part of the step's time by which dates of the engine may be off
   std::size_t missing_periods;  ///< of the order, which are not simulated
   /// The part of the whole step's time by which it may change since the state is only nearly the same. Where kernels
@@ -24,6 +24,6 @@ struct Precision {
 /// caller to fill in. `program` and `timeline` are of `step`, folded or not.
 [[nodiscard]] std::optional<timeline::Repetition> find_repetition(
     const workloads::StepGraph& step, const workloads::PipelineOrder& order, const SteadyPeriods& periods,
-    const program::Program& program, const timeline::Timeline& timeline, const Precision& precision);
+    const program::Program& program, const timeline::Timeline& timeline, const Tolerance& tolerance);
 
 }  // namespace lockstep::timing

@@ -17,9 +17,9 @@ bool can_be_joined(const scenario::Scenario& scenario, const workloads::Pipeline
                        cell.first.work == workloads::PipelineWork::weight_gradient;
     return !split && !cell.second;
   };
-  return scenario.time_model != cost::TimeModel::calibrated &&
-         std::all_of(order.ranks.begin(), order.ranks.end(),
-                     [&](const auto& cells) { return std::all_of(cells.begin(), cells.end(), whole); });
+  return !kernels_slow_down(scenario) && std::all_of(order.ranks.begin(), order.ranks.end(), [&](const auto& cells) {
+    return std::all_of(cells.begin(), cells.end(), whole);
+  });
 }
 
 }  // namespace

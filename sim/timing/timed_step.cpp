@@ -37,7 +37,7 @@ class Timing {
     // in vain.
     const auto whole_microbatches = static_cast<std::size_t>(preparation_.pipeline.order.shape.microbatches);
     std::size_t kept = steady ? steady->fewest_to_repeat() : 0, more = 0, simulated = 0;
-    if (kernels_slow_down()) ++kept;
+    if (kernels_slow_down(scenario_)) ++kept;
     for (; steady && kept < steady->periods(); kept += more) {
       const auto tried = whole_microbatches - microbatches_of(*steady, steady->periods() - kept);
       simulated += tried;
@@ -51,8 +51,6 @@ class Timing {
   }
 
  private:
-  [[nodiscard]] bool kernels_slow_down() const { return scenario_.time_model == cost::TimeModel::calibrated; }
-
   [[nodiscard]] std::size_t microbatches_of(const SteadyPeriods& steady, std::size_t periods) const {
     const bool both_ends = preparation_.pipeline.order.shape.placement == workloads::StagePlacement::bidirectional;
     return periods * static_cast<std::size_t>(steady.microbatches) * (both_ends ? 2 : 1);
@@ -75,10 +73,10 @@ class Timing {
     pipeline.order = without_periods(preparation_.pipeline.order, missing, periods);
     if (!verify_order(pipeline.order).empty()) return {};  // some work is put off from one microbatch to the next
     auto timed = prepared(pipeline);
-    const bool slowed = kernels_slow_down();
+    const double change = kernels_slow_down(scenario_) ? change_allowed : 0;
     const auto look = [&](double rounded) {
       auto found = find_repetition(timed.step, pipeline.order, periods, timed.folded.program, timed.run.timeline,
-                                   {rounded, missing, slowed ? change_allowed : 0});
+                                   {rounded, missing, change});
       if (found) found->copies = static_cast<std::int64_t>(missing) * steady.microbatches / found->microbatches;
       return found;
     };
@@ -135,6 +133,10 @@ class Timing {
 };
 
 }  // namespace
+
+bool kernels_slow_down(const scenario::Scenario& scenario) {
+  return scenario.time_model == cost::TimeModel::calibrated;
+}
 
 TooManyOperations::TooManyOperations(std::int32_t of_ranks, Bytes of_rank)
     : std::runtime_error("too many operations to simulate"), classes(of_ranks), held(of_rank) {}

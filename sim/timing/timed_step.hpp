@@ -40,6 +40,9 @@ struct TooManyOperations : std::runtime_error {
   Bytes held;            ///< weights and optimizer state of a rank, the most of all stages
 };
 
+/// Whether kernels and collectives slow each other down: each kernel's time then depends on what runs beside it.
+[[nodiscard]] bool kernels_slow_down(const scenario::Scenario& scenario);
+
 /// `prepared`: what preparation::prepare made of the scenario. `layers` are those of its model, joined or not, and
 /// `options` are for building the step. Throws ConfigError as `prepare` does.
 [[nodiscard]] TimedStep timed_step(const scenario::Scenario& scenario, const preparation::Preparation& prepared,

@@ -159,28 +159,25 @@ TEST(KernelTimeTest, AttentionRunsAtTheClockOfItsStepsPower) {
   EXPECT_DOUBLE_EQ(cost::attention_clock(chip, 1), 1);
 }
 
-// With dropout a score costs its exponential and its random number: (1 + 2 softmax/h) / share = (1 + 128/128) / 0.5.
-TEST(KernelTimeTest, DroppedScoresCostTheirSoftmaxTwice) {
+/// Of attention over 1,024 keys, at half the rate of products: `random` is what a score's number at random costs.
+void expect_overheads(double random, double whole, double with_dropout) {
   topologies::ChipKernels chip;
+  chip.attention.random = random;
   chip.attention.forward = 0.5;
   chip.attention.softmax = 64;
   workloads::KernelShape shape{32, 1024, 128, 1024};
-  EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 3);
+  EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), whole);
   shape.dropout = true;
-  EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 4);
+  EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), with_dropout);
+}
+
+// With dropout a score costs its exponential and its random number: (1 + 2 softmax/h) / share = (1 + 128/128) / 0.5.
+TEST(KernelTimeTest, DroppedScoresCostTheirSoftmaxTwice) {
+  expect_overheads(topologies::AttentionKernels{}.random, 3, 4);
 }
 
 // cuDNN of 2024 makes four times as many random numbers as it uses bits of: (1 + (1 + 4) 64/128) / 0.5, and 3 without.
-TEST(KernelTimeTest, CudnnOf2024DrawsAWordForEachScore) {
-  topologies::ChipKernels chip;
-  chip.attention.random = 4;
-  chip.attention.forward = 0.5;
-  chip.attention.softmax = 64;
-  workloads::KernelShape shape{32, 1024, 128, 1024};
-  EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 3);
-  shape.dropout = true;
-  EXPECT_DOUBLE_EQ(cost::attention_overhead(chip, shape), 7);
-}
+TEST(KernelTimeTest, CudnnOf2024DrawsAWordForEachScore) { expect_overheads(4, 3, 7); }
 
 // Unfused: both products whole, though the mask halves their FLOPs, then the scores' bytes, in four kernels:
 // 2 x 2 x 8 x 1024 x 1024 x 128 / 1e12 + 1e6 / 1e9 + 4 x 1e-4. Backward: twice the products in six kernels.

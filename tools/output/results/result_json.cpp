@@ -1,6 +1,8 @@
 #include "tools/output/results/result_json.hpp"
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "sim/metrics/reserved_memory.hpp"
 #include "tools/output/elements/json_document.hpp"
@@ -25,16 +27,31 @@ Json breakdown(const metrics::Breakdown& value) {
           {"bubble_s", value.bubble.value()}};
 }
 
-/// `is_known`: false for replayed operations, which have no weights.
-Json memory(const Simulation& simulation, const metrics::MemoryUse& value, bool is_known) {
+/// What an allocator reserves on ranks of a step. A result has the fullest rank twice: in its stage, and by itself.
+class Reserved {
+ public:
+  explicit Reserved(const Simulation& simulation)
+      : step_(simulation.preparation.step), memory_(step_, simulation.program, simulation.run.timeline) {}
+  Bytes of(const metrics::MemoryUse& use) {
+    const auto [known, is_new] = of_ranks_.try_emplace(use.rank, Bytes(0));
+    if (is_new) known->second = metrics::reserved_memory(step_, memory_, use);
+    return known->second;
+  }
+
+ private:
+  const workloads::StepGraph& step_;
+  metrics::StepMemory memory_;
+  std::map<std::int32_t, Bytes> of_ranks_;
+};
+
+/// `reserved`: nothing for replayed operations, which have no weights.
+Json memory(const Simulation& simulation, const metrics::MemoryUse& value, std::optional<Reserved>& reserved) {
   const auto& step = simulation.preparation.step;
   Json result{{"peak_bytes", value.peak.value()}, {"capacity_bytes", value.capacity.value()}};
-  result.update(fit_json(is_known ? std::optional(studies::fit_of(value.peak, value.capacity)) : std::nullopt));
+  result.update(fit_json(reserved ? std::optional(studies::fit_of(value.peak, value.capacity)) : std::nullopt));
   result["peak_band"] = peak_band_json(value.peak);
   result["spare_bytes"] = (value.capacity - value.peak).value();
-  result["reserved_bytes"] =
-      is_known ? Json(metrics::reserved_memory(step, simulation.program, simulation.run.timeline, value).value())
-               : Json();
+  result["reserved_bytes"] = reserved ? Json(reserved->of(value).value()) : Json();
   for (const auto kind : workloads::all_memory_kinds)
     result[std::string(name(kind)) + "_bytes"] = value.of(kind).value();
   result["other_bytes"] = value.other().value();
@@ -122,7 +139,7 @@ Json pipeline(const scenario::Scenario& scenario, const Simulation& simulation) 
   return result;
 }
 
-Json stage_json(const Simulation& simulation, const metrics::StageMetrics& stage, bool memory_is_known) {
+Json stage_json(const Simulation& simulation, const metrics::StageMetrics& stage, std::optional<Reserved>& reserved) {
   std::int64_t ranks = 0;
   for (std::size_t lane = 0; lane < simulation.program.stage_of_rank.size(); ++lane) {
     if (simulation.program.stage_of_rank[lane] == stage.stage) ranks += simulation.ranks.size[lane];
@@ -141,7 +158,7 @@ Json stage_json(const Simulation& simulation, const metrics::StageMetrics& stage
           {"parts", parts},
           {"breakdown", breakdown(stage.breakdown)},
           {"idle", idle(stage.idle)},
-          {"memory", memory(simulation, stage.memory, memory_is_known)}};
+          {"memory", memory(simulation, stage.memory, reserved)}};
 }
 
 /// The most used classes of links; without folding every link is a class of its own.
@@ -234,9 +251,11 @@ std::string result_json(const scenario::Scenario& scenario, const Simulation& si
         {{"chip", kind.chip}, {"chips", kind.chips}, {"breakdown", breakdown(kind.breakdown)}});
   result["comm"] = communication(metrics.communication);
   result["pipeline"] = pipeline(scenario, simulation);
-  result["memory"] = memory(simulation, metrics.memory, !scenario.replay);
+  std::optional<Reserved> reserved;
+  if (!scenario.replay) reserved.emplace(simulation);
+  result["memory"] = memory(simulation, metrics.memory, reserved);
   result["stages"] = Json::array();
-  for (const auto& stage : metrics.stages) result["stages"].push_back(stage_json(simulation, stage, !scenario.replay));
+  for (const auto& stage : metrics.stages) result["stages"].push_back(stage_json(simulation, stage, reserved));
   result["links"] = links(simulation);
   result["local_updates"] =
       metrics.local_updates ? local_updates_json(*scenario.step.local_updates, *metrics.local_updates) : Json();
