@@ -1,6 +1,7 @@
 #include "tools/trace/trace_content.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -34,13 +35,27 @@ TraceProcess TraceContent::process(std::size_t index) const {
 }
 
 std::vector<std::pair<std::int64_t, metrics::MemoryPoint>> TraceContent::memory(std::int32_t rank) const {
+  // Operations that take no time give one instant several points. The highest is shown, and a nanosecond later the last.
   std::vector<std::pair<std::int64_t, metrics::MemoryPoint>> points;
+  std::optional<metrics::MemoryPoint> last;  // of the instant of points.back(), if it is not the highest there
+  const auto add_last = [&] {
+    if (last) points.emplace_back(points.back().first + 1, *last);
+    last.reset();
+  };
   for (const auto& point :
        metrics::memory_curve(simulation_.preparation.step, simulation_.program, simulation_.run.timeline, rank)) {
     const auto time = nanoseconds(point.time);
-    if (!points.empty() && points.back().first == time) points.pop_back();
-    points.emplace_back(time, point);
+    if (!points.empty() && points.back().first < time) add_last();
+    if (points.empty() || points.back().first < time) {
+      points.emplace_back(time, point);
+    } else if (point.total() >= points.back().second.total()) {
+      points.back().second = point;
+      last.reset();
+    } else {
+      last = point;
+    }
   }
+  add_last();
   return points;
 }
 
