@@ -48,7 +48,15 @@ class Search {
     }
   }
 
-  std::optional<timeline::Repetition> run() {
+  RepetitionSearch run() {
+    auto found = repetition_found();
+    return {std::move(found), found ? 1 : shrinking()};
+  }
+
+ private:
+  static constexpr double later_than_all = std::numeric_limits<double>::infinity();
+
+  std::optional<timeline::Repetition> repetition_found() {
     // Where several chains of operations around the pipeline take equally long, the state comes back after a few
     // periods of the order only. Tries the latest start that leaves enough of them after it first, then earlier ones.
     constexpr std::size_t tries = 4;
@@ -72,8 +80,18 @@ class Search {
     return {};
   }
 
- private:
-  static constexpr double later_than_all = std::numeric_limits<double>::infinity();
+  /// By what factor the state came closer to itself over the last period of the order.
+  [[nodiscard]] double shrinking() {
+    const auto& part = periods_.ranks.front();
+    const auto left = 2 * part.cells + std::min(part.cells, part.cells_to_settle() / 2);
+    if (part.first + part.cells + left > part.last) return 1;
+    several_ = 1;
+    tolerance_s_ = rounding_s_;
+    const auto cell = part.last - left;
+    const auto away = deviation_at(cell, 2, later_than_all),
+               before = deviation_at(cell - part.cells, 3, later_than_all);
+    return away && before ? *away / std::max(*before, rounding_s_) : 1;
+  }
 
   /// When a rank's cells start to compute; of a cell that wrote nothing, when the next one does.
   [[nodiscard]] std::vector<double> starts_of_cells(std::size_t rank) const {
@@ -272,10 +290,9 @@ class Search {
 
 }  // namespace
 
-std::optional<timeline::Repetition> find_repetition(const workloads::StepGraph& step,
-                                                    const workloads::PipelineOrder& order, const SteadyPeriods& periods,
-                                                    const program::Program& program, const timeline::Timeline& timeline,
-                                                    const Tolerance& tolerance) {
+RepetitionSearch find_repetition(const workloads::StepGraph& step, const workloads::PipelineOrder& order,
+                                 const SteadyPeriods& periods, const program::Program& program,
+                                 const timeline::Timeline& timeline, const Tolerance& tolerance) {
   return Search(step, periods, order, program, timeline, tolerance).run();
 }
 

@@ -20,10 +20,17 @@ struct Tolerance {
   double change_allowed = 0;
 };
 
-/// The period of a simulated step, if the state of the machine is the same again after it; `copies` is left for the
-/// caller to fill in. `program` and `timeline` are of `step`, folded or not.
-[[nodiscard]] std::optional<timeline::Repetition> find_repetition(
-    const workloads::StepGraph& step, const workloads::PipelineOrder& order, const SteadyPeriods& periods,
-    const program::Program& program, const timeline::Timeline& timeline, const Tolerance& tolerance);
+struct RepetitionSearch {
+  std::optional<timeline::Repetition> found;  ///< `copies` is left for the caller to fill in
+  /// Where none is found: how far the state is from what it was a period before, over how far that was from the state
+  /// of the period before it. 1 if the step is too short to tell.
+  double shrinking = 1;
+};
+
+/// The period of a simulated step, if the state of the machine is the same again after it. `program` and `timeline` are
+/// of `step`, folded or not.
+[[nodiscard]] RepetitionSearch find_repetition(const workloads::StepGraph& step, const workloads::PipelineOrder& order,
+                                               const SteadyPeriods& periods, const program::Program& program,
+                                               const timeline::Timeline& timeline, const Tolerance& tolerance);
 
 }  // namespace lockstep::timing

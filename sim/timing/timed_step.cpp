@@ -31,19 +31,8 @@ class Timing {
     // Uneven loads of experts and documents are drawn anew for every microbatch.
     const bool may_repeat = timing_.fold && options_.expert_load.variation == 0 && !options_.sequence_load.varies();
     const auto steady = may_repeat ? steady_periods(preparation_.pipeline.order) : std::nullopt;
-    // A period shows only after those that fill the pipeline, and later where kernels and collectives slow each other
-    // down. So more are kept until one does: a quarter of the microbatches more, then twice as many more each time. All
-    // tries together may simulate as many microbatches as the whole step has: where contention never settles, they are
-    // in vain.
-    const auto whole_microbatches = static_cast<std::size_t>(preparation_.pipeline.order.shape.microbatches);
-    std::size_t kept = steady ? steady->fewest_to_repeat() : 0, more = 0, simulated = 0;
-    if (kernels_slow_down(scenario_)) ++kept;
-    for (; steady && kept < steady->periods(); kept += more) {
-      const auto tried = whole_microbatches - microbatches_of(*steady, steady->periods() - kept);
-      simulated += tried;
-      if (simulated > whole_microbatches) break;
-      if (auto timed = with_periods(*steady, kept)) return std::move(*timed);
-      more = more == 0 ? 1 + (tried - 1) / (4 * microbatches_of(*steady, 1)) : 2 * more;
+    if (steady) {
+      if (auto timed = with_few_periods(*steady)) return std::move(*timed);
     }
     auto whole = prepared(preparation_.pipeline);
     whole.run = engine::run(whole.folded.program, timing_.engine, log_);
@@ -54,6 +43,32 @@ class Timing {
   [[nodiscard]] std::size_t microbatches_of(const SteadyPeriods& steady, std::size_t periods) const {
     const bool both_ends = preparation_.pipeline.order.shape.placement == workloads::StagePlacement::bidirectional;
     return periods * static_cast<std::size_t>(steady.microbatches) * (both_ends ? 2 : 1);
+  }
+
+  /// A period shows only after those that fill the pipeline, and later where kernels and collectives slow each other
+  /// down. So more are kept until one does: a quarter of the microbatches more, then twice as many more each time, as
+  /// long as all tries together have no more microbatches than the step. Where the state does not come closer to itself
+  /// the next try has twice as many microbatches, and all together no more than half of them: such steps may never
+  /// settle, and then the tries are in vain.
+  std::optional<TimedStep> with_few_periods(const SteadyPeriods& steady) {
+    constexpr double comes_closer = 0.5;
+    const auto whole = static_cast<std::size_t>(preparation_.pipeline.order.shape.microbatches);
+    const auto tried = [&](std::size_t kept) { return whole - microbatches_of(steady, steady.periods() - kept); };
+    const bool slow_down = kernels_slow_down(scenario_);
+    std::size_t kept = steady.fewest_to_repeat() + (slow_down ? 1 : 0), more = 0, simulated = 0;
+    bool settles = !slow_down;
+    while (kept < steady.periods()) {
+      simulated += tried(kept);
+      if (simulated > (settles ? whole : whole / 2)) return {};
+      if (auto timed = with_periods(steady, kept)) return timed;
+      settles = !slow_down || shrinking_ < comes_closer;
+      const auto periods_of = [&](std::size_t microbatches) {
+        return 1 + (microbatches - 1) / microbatches_of(steady, 1);
+      };
+      more = !settles ? periods_of(tried(kept)) : more == 0 ? periods_of((tried(kept) + 3) / 4) : 2 * more;
+      kept += more;
+    }
+    return {};
   }
 
   /// The step with only so many periods simulated, or a few more; nothing if none of them repeats.
@@ -75,8 +90,9 @@ class Timing {
     auto timed = prepared(pipeline);
     const double change = kernels_slow_down(scenario_) ? change_allowed : 0;
     const auto look = [&](double rounded) {
-      auto found = find_repetition(timed.step, pipeline.order, periods, timed.folded.program, timed.run.timeline,
-                                   {rounded, missing, change});
+      auto [found, shrinking] = find_repetition(timed.step, pipeline.order, periods, timed.folded.program,
+                                                timed.run.timeline, {rounded, missing, change});
+      shrinking_ = shrinking;
       if (found) found->copies = static_cast<std::int64_t>(missing) * steady.microbatches / found->microbatches;
       return found;
     };
@@ -130,6 +146,7 @@ class Timing {
   const workloads::StepOptions& options_;
   const TimingOptions& timing_;
   spdlog::logger& log_;
+  double shrinking_ = 1;  ///< of the last try: RepetitionSearch
 };
 
 }  // namespace

@@ -61,7 +61,10 @@ Simulated simulated(scenario::Scenario scenario, PeakWanted wanted, Variant vari
     if (variant == slower_compute) kernels->sustained *= slower;
     if (variant == slower_memory) kernels->memory *= slower;
   }
-  const auto simulation = simulate(scenario, {options.engine, true, {}}, log);
+  SimulateOptions simulating;
+  simulating.engine = options.engine;
+  simulating.explained = false;
+  const auto simulation = simulate(scenario, simulating, log);
   const auto& metrics = simulation.metrics;
   const auto& memory = wanted.of_last_stage ? metrics.stages.back().memory : metrics.memory;
   const auto compared = wanted.reserved ? metrics::reserved_memory(simulation.preparation.step, simulation.program,
@@ -89,6 +92,7 @@ struct Task {
   Variant variant;
 };
 
+/// The longest first, so that no process is left with a long one at the end.
 std::vector<Task> tasks_of(std::vector<Job>& jobs, const ValidateOptions& options) {
   std::vector<Task> tasks;
   for (auto& job : jobs) {
@@ -97,6 +101,11 @@ std::vector<Task> tasks_of(std::vector<Job>& jobs, const ValidateOptions& option
       if (job.fewer) tasks.push_back({&job, true, static_cast<Variant>(variant)});
     }
   }
+  const auto work = [](const Task& task) {
+    const auto& scenario = task.job->scenario;
+    return scenario.batch.microbatches * scenario.model.layers;
+  };
+  std::stable_sort(tasks.begin(), tasks.end(), [&](const Task& a, const Task& b) { return work(a) > work(b); });
   return tasks;
 }
 
