@@ -112,6 +112,7 @@ void skip(MeasuredRun& run, std::string why);  ///< the first reason stays
 [[nodiscard]] std::vector<PublishedTable> zero3_tables();
 [[nodiscard]] std::vector<PublishedTable> fsdp_tables();
 [[nodiscard]] std::vector<PublishedTable> internevo_tables();
+[[nodiscard]] std::vector<PublishedTable> jax_tables();
 [[nodiscard]] std::vector<PublishedTable> maxtext_tables();
 [[nodiscard]] std::vector<PublishedTable> mlperf_tables();
 
