@@ -27,6 +27,7 @@ class MaxText {
     training();
     local_updates();
     remat();
+    collectives_of_xla();
   }
 
  private:
@@ -341,13 +342,29 @@ class MaxText {
       d_.set("training.recompute.parts", list, because);
     };
     if (has("offload")) d_.set("training.offload.activation_layers", std::max<std::int64_t>(1, of_stage()), because);
-    if (has("minimal") || policy.starts_with("save_dot"))
+    if (has("except_mlp") && !has_experts()) {
+      d_.set("training.recompute.mode", "selective", because);
+      d_.set("training.recompute.kept",
+             "[query projection, key projection, value projection, attention output, down projection" +
+                 std::string(has("context") ? ", attention]" : "]"),
+             because);
+    } else if (has("minimal") || policy.starts_with("save_dot"))
       parts("[norms, activations]");
     else if (has("qkv_proj") || has("save_qkv") || has("out_proj"))
       parts("[core_attention, norms, activations, mlp" + std::string(has_experts() ? ", experts]" : "]"));
     else if (policy != "none")
       d_.set("training.recompute", "full", because);
     if (policy == "custom") d_.leave_out(*option, "training.recompute.kept names operations; full is written");
+  }
+  /// What XLA's scheduler hides on GPUs without a profile of the step (docs/validation.md, Steps that XLA compiles).
+  void collectives_of_xla() {
+    const auto* hardware = o_.find("hardware");
+    const bool loop = o_.boolean({"scan_layers"}).value_or(true);
+    if (hardware == nullptr || !hardware->text().starts_with("gpu")) return;
+    const std::string on_gpus = "hardware, line " + std::to_string(hardware->where.line) + ": XLA without a profile";
+    if (!loop) return d_.set("communication.gradient_buckets", "1 TB", on_gpus + " reduces after the last backward");
+    d_.set("communication.prefetch", "0", on_gpus + " hides nothing beyond an iteration of scan_layers");
+    d_.set("communication.reductions_in_flight", "0", on_gpus + ", the same");
   }
   std::int64_t of_stage() {
     const auto layers = whole_number(d_.value("model.layers")).value_or(recipe_.layers);

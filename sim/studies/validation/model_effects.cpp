@@ -133,6 +133,16 @@ bool no_barrier(Scenario& scenario) {
          set(scenario.cluster.fabric.barrier, Seconds(0));
 }
 
+bool collectives_hidden(Scenario& scenario) {
+  auto& step = scenario.step;
+  const bool gathers = step.prefetch < 1 && set(step.prefetch, 1);
+  const bool reductions = step.reductions_in_flight < 1 && set(step.reductions_in_flight, 1);
+  constexpr Bytes all_gradients{1'000'000'000'000};  // more than any step has: reduced after the last backward
+  const bool at_the_end = step.gradient_buckets.reaches_over_layers() && step.gradient_buckets.size >= all_gradients;
+  if (at_the_end) step.gradient_buckets = {};
+  return gathers || reductions || at_the_end;
+}
+
 bool early_updates(Scenario& scenario) { return set(scenario.step.publish_ahead, false); }
 bool gathers_kept(Scenario& scenario) {
   return scenario.derive.collective_matmul && set(scenario.derive.share_activation_gathers, true);
@@ -172,6 +182,7 @@ const std::vector<Effect>& model_effects() {
       {"hosts between pods", "fabric.barrier", no_barrier},
       {"tensor collectives beside products", "none", nothing_beside_products},
       {"gathered activations gathered again", "none", gathers_kept},
+      {"gathers and reductions that nothing hides", "none", collectives_hidden},
       {"updated weights gathered beside the next forward", "none", early_updates},
       {"weights gathered in 8 bits", "none", weights_in_16_bits},
       {"documents that share a sequence", "none", whole_sequences},

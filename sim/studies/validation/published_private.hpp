@@ -95,6 +95,18 @@ void set_megatron_core(MeasuredRun& run, const std::string& precision);
 void set_8_bit_weights(MeasuredRun& run);
 /// The library of attention of a run's time, if the chip that its text names is an H100, H200 or H800.
 void set_hopper_attention(MeasuredRun& run, std::string_view chip, std::string_view kernel);
+/// The library whose rates stand for cuDNN 8.9.7 on Hopper, which JAX ran on until May 2024: NVIDIA/JAX-Toolbox
+/// installed libcudnn8 until aecd8b14, from its base MaxText's image was made, and MaxText pinned 8.9.7.29 at
+/// 9a3ca8e29. No rates of it are published. It is the algorithm of FlashAttention-2, and Transformer Engine of that
+/// time preferred it on Hopper.
+inline constexpr std::string_view attention_of_cudnn_8 = "flash-attention-2";
+/// Whether XLA sees the layers of a model one by one or as a loop (scan_layers, Pax's repeated layers).
+enum class XlaLayers { unrolled, in_a_loop };
+/// What XLA's scheduler hides on GPUs where it has no profile of the step (PGLE): of unrolled layers no reduction,
+/// since products of weight gradients and of activation gradients are scheduled apart ("Most latency of weight gradient
+/// all-reduce is exposed", openxla/xla issue 1539); in a loop nothing beyond an iteration. "Turning on and off PGLE
+/// makes a big difference here" (AI-Hypercomputer/maxtext issue 1005).
+void set_xla_without_profile(MeasuredRun& run, XlaLayers layers);
 /// "BF16", "FP8-CS", "amp_fp8", "int8" as a scenario's precision; bf16 where the cell is empty. Skips the run if it is
 /// not known.
 [[nodiscard]] std::string precision_called(MeasuredRun& run, std::string_view text);
@@ -112,6 +124,7 @@ void skip(MeasuredRun& run, std::string why);  ///< the first reason stays
 [[nodiscard]] std::vector<PublishedTable> zero3_tables();
 [[nodiscard]] std::vector<PublishedTable> fsdp_tables();
 [[nodiscard]] std::vector<PublishedTable> internevo_tables();
+[[nodiscard]] std::vector<PublishedTable> jax_tables();
 [[nodiscard]] std::vector<PublishedTable> maxtext_tables();
 [[nodiscard]] std::vector<PublishedTable> mlperf_tables();
 

@@ -180,6 +180,13 @@ void set_hopper_attention(MeasuredRun& run, std::string_view chip, std::string_v
   }
 }
 
+void set_xla_without_profile(MeasuredRun& run, XlaLayers layers) {
+  if (layers == XlaLayers::unrolled)
+    return run.set("communication.gradient_buckets", "1 TB");  // after the last backward
+  run.set("communication.prefetch", "0");
+  run.set("communication.reductions_in_flight", "0");
+}
+
 std::string precision_called(MeasuredRun& run, std::string_view text) {
   const auto lower = lower_case(text);
   for (const auto& [word, precision] : precisions) {

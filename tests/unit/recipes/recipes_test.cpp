@@ -278,6 +278,23 @@ TEST(MaxTextRecipe, ALossInTiles) {
   EXPECT_EQ(value_of(imported(command + "\n", "tpu-v5e:16x16"), "training.cross_entropy"), "in place");
 }
 
+// On GPUs XLA has no profile of the step: layers of a loop hide nothing beyond an iteration, unrolled ones no
+// reduction. TPUs are as ever. A policy that leaves out MLPs keeps the projections of attention.
+TEST(MaxTextRecipe, CollectivesOfXlaOnGpus) {
+  const std::string command =
+      "python3 -m MaxText.train configs/base.yml model_name=llama2-7b dataset_type=synthetic per_device_batch_size=2";
+  const auto loop = of_file("maxtext", "gpu_llama3_405b.yml");
+  EXPECT_EQ(value_of(loop, "communication.prefetch"), "0");
+  EXPECT_EQ(value_of(loop, "communication.reductions_in_flight"), "0");
+  const auto unrolled = imported(command + " hardware=gpu scan_layers=false\n", "h100:1");
+  EXPECT_EQ(value_of(unrolled, "communication.gradient_buckets"), "1 TB");
+  EXPECT_EQ(value_of(unrolled, "communication.prefetch"), "");
+  EXPECT_EQ(value_of(imported(command + "\n", "tpu-v5e:16x16"), "communication.prefetch"), "");
+  EXPECT_EQ(value_of(imported(command + " hardware=gpu remat_policy=save_dot_except_mlp\n", "h100:1"),
+                     "training.recompute.kept"),
+            "[query projection, key projection, value projection, attention output, down projection]");
+}
+
 // 36 layers in fragments of one, and one with embedding and head: a fragment every step.
 TEST(MaxTextRecipe, SlicesThatTrainApart) {
   const auto recipe = of_file("maxtext", "qwen3_8b_streaming_diloco.sh");
