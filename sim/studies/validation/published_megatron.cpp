@@ -1,5 +1,7 @@
 // Megatron-LM of 2021 and 2022 on A100: the interleaved-pipeline paper, the activation-recomputation paper, vTrain's
 // runs.
+#include <algorithm>
+
 #include "sim/studies/validation/published_private.hpp"
 
 namespace lockstep::validation {
@@ -64,10 +66,19 @@ void korthikanti_layer(const CsvRow& row, MeasuredRun& run) {
   set_family(run, row.text("model"), "A100", "fp16");
 }
 
+/// GPT-2's 50257 words, filled up so that every tensor rank has a multiple of 128 (Megatron-LM,
+/// megatron/tokenizer/tokenizer.py: make_vocab_size_divisible_by).
+std::int64_t padded_vocabulary(std::int64_t tensor) {
+  constexpr std::int64_t words = 50257, of_a_rank = 128;
+  const auto multiple = of_a_rank * std::max<std::int64_t>(tensor, 1);
+  return (words + multiple - 1) / multiple * multiple;
+}
+
 void vtrain(const CsvRow& row, const GpuNode& node, MeasuredRun& run) {
   const auto width = row.integer("hidden size");
   const auto length = row.integer("sequence length");
-  run.set("model", gpt_shape(row.integer("# layers"), width, 4 * width, row.integer("attention heads"), 51200, length));
+  run.set("model", gpt_shape(row.integer("# layers"), width, 4 * width, row.integer("attention heads"),
+                             padded_vocabulary(row.integer("tensor parallelism")), length));
   const auto chips = row.integer("# GPUs");
   set_cluster(run, node, chips);
   const auto degrees =
@@ -132,7 +143,10 @@ std::vector<PublishedTable> megatron_tables() {
        korthikanti_layer},
       {"vtrain_multi",
        "3.6B and 18.4B on 64 and 256 A100 (VIA-Research/vTrain)",
-       {megatron_2021, "Full recomputation, 1F1B, vocabulary 51200; nodes with four HDR adapters (800 Gbps)."},
+       {"Measured with Megatron-DeepSpeed (data/README.md at f8dda84), taken as", megatron_2021,
+        "Full recomputation, 1F1B, a vocabulary of 50257 filled up to a multiple of 128 for each tensor rank; nodes "
+        "with "
+        "four HDR adapters (800 Gbps)."},
        with(vtrain_columns, {"Parameters (billion)"}),
        vtrain_multi},
       {"vtrain_single",

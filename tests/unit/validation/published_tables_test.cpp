@@ -127,6 +127,15 @@ TEST(PublishedTables, PartsOfNodes) {
   }
 }
 
+// 50257 words on t tensor ranks, a multiple of 128 t: 393 x 128, 197 x 256, 99 x 512, 50 x 1024 and 25 x 2048.
+TEST(PublishedTables, MegatronFillsUpItsVocabulary) {
+  const std::map<std::string, std::string> words{
+      {"", "50304"}, {"2", "50432"}, {"4", "50688"}, {"8", "51200"}, {"16", "51200"}};
+  for (const auto& run : runs_of("vtrain_multi"))
+    EXPECT_THAT(run.value_of("model"), HasSubstr("vocabulary: " + words.at(run.value_of("parallel.tensor")) + ","))
+        << run.name;
+}
+
 // vTrain's simulator (VIA-Research/vTrain@f8dda84, src/predictor.py) times the gradients' reduction over n replicas as
 // MiB / (1024 busbw(n)), with busbw(n) of 1 GiB from its table trace/a100: 196.89, 221.37 and 229.25 GB/s for 2, 4
 // and 8. 12 layers of width 2048 with a vocabulary of 50257, twice: 1549 MiB in fp16, so 4 replicas are 1549 / 1024
