@@ -1,6 +1,7 @@
 #include <array>
 
 #include "sim/scenario/reading_private.hpp"
+#include "workloads/sharded_layers/loss_elements.hpp"
 
 namespace lockstep::scenario {
 namespace {
@@ -193,14 +194,13 @@ void read_kept_activations(const YamlView& view, KeyReader& keys, workloads::Der
   view.refuse_unknown_keys();
 }
 
-/// fused, unfused, in place or {mode: ..., tiles: n, logits: ...}.
+/// fused, unfused, in place, with metrics or {mode: ..., tiles: n, logits: ...}.
 void read_cross_entropy(const YamlView& view, KeyReader& keys, workloads::DerivePolicy& derive) {
   if (!view.exists()) return;
   const auto mode = view.is_map() ? keys.optional(view, "mode") : view;
-  // Fused: exponentials in place of the logits' fp32 copy. Unfused: that copy, its logarithms and their gradient, all
-  // in fp32. In place: nothing of it is written.
-  constexpr std::array workspaces{Bytes(4), Bytes(12), Bytes(0)};
-  if (mode.exists()) derive.loss_element = workspaces[mode.choice({"fused", "unfused", "in place"})];
+  constexpr std::array held{workloads::fused_loss, workloads::unfused_loss, workloads::loss_in_place,
+                            workloads::loss_with_metrics};
+  if (mode.exists()) derive.loss_element = held[mode.choice({"fused", "unfused", "in place", "with metrics"})];
   if (!view.is_map()) return;
   const auto tiles = keys.optional(view, "tiles");
   if (tiles.exists()) derive.loss_tiles = tiles.integer(1, 1'000'000);

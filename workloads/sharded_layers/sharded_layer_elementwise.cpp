@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "workloads/sharded_layers/loss_elements.hpp"
 #include "workloads/sharded_layers/sharded_layer_private.hpp"
 #include "workloads/sharding/axis_digits.hpp"
 
@@ -27,11 +28,15 @@ bool takes_compact(const BlockOp& op, const DerivePolicy& policy) {
 /// exponentials, sums) and 8 for the gradient.
 constexpr std::int32_t unfused_loss_kernels = 19, unfused_gradient_kernels = 8;
 
-bool is_one_kernel(Bytes held_for_a_logit) { return held_for_a_logit <= Bytes(4); }
+bool is_one_kernel(Bytes held_for_a_logit) { return held_for_a_logit <= fused_loss; }
+
+Bytes held_beside_activations(Bytes held_for_a_logit) {
+  return held_for_a_logit == loss_with_metrics ? loss_in_place : held_for_a_logit;
+}
 
 /// What a loss moves that is not one kernel, in addition: each array that it holds is written once and read twice, or
 /// read once and written twice, since logits in fp32, their exponentials and their gradient replace each other.
-Bytes unfused_loss(Bytes held_for_a_logit, std::int64_t logits) {
+Bytes moved_besides(Bytes held_for_a_logit, std::int64_t logits) {
   constexpr std::int64_t passes = 3;
   return is_one_kernel(held_for_a_logit) ? Bytes(0) : held_for_a_logit * (passes * logits);
 }
@@ -104,10 +109,10 @@ void BlockDerivation::forward_loss(const BlockOp& op) {
   reduce_statistics(pass(), op, local_input(op, op.inputs[0]), reads.after);
   const bool leaves_gradient = again_ || !policy_.loss_again;
   const Bytes gradient = leaves_gradient ? bytes(local) : Bytes(0);
-  const Bytes moved = bytes(local) + gradient + unfused_loss(policy_.loss_element, logits);
+  const Bytes moved = bytes(local) + gradient + moved_besides(policy_.loss_element, logits);
   const int step = pass().compute(op.name, local.to_string() + " -> " + gradient_of(local).to_string(),
                                   std::move(reads), Flops(0), moved, of_a_tile(gradient));
-  pass()[step].workspace = of_a_tile(policy_.loss_element * logits);
+  pass()[step].workspace = of_a_tile(held_beside_activations(policy_.loss_element) * logits);
   if (!is_one_kernel(policy_.loss_element)) {
     const auto kernels = (again_ ? 0 : unfused_loss_kernels) + (leaves_gradient ? unfused_gradient_kernels : 0);
     pass()[step].shape.kernels = kernels * static_cast<std::int32_t>(policy_.loss_tiles);

@@ -3,6 +3,7 @@
 
 #include "sim/cost/layer_time.hpp"
 #include "sim/studies/validation/ablation.hpp"
+#include "workloads/sharded_layers/loss_elements.hpp"
 
 namespace lockstep::validation {
 namespace {
@@ -110,8 +111,12 @@ bool rows_in_order(Scenario& scenario) {
 bool fused_elementwise(Scenario& scenario) { return set(scenario.derive.elementwise_traffic, 1.0); }
 
 bool fused_loss(Scenario& scenario) {
-  constexpr Bytes fused{4};
-  return scenario.derive.loss_element > fused && set(scenario.derive.loss_element, fused);
+  return scenario.derive.loss_element == workloads::unfused_loss &&
+         set(scenario.derive.loss_element, workloads::fused_loss);
+}
+bool no_metrics(Scenario& scenario) {
+  return scenario.derive.loss_element == workloads::loss_with_metrics &&
+         set(scenario.derive.loss_element, workloads::loss_in_place);
 }
 
 bool full_links(Scenario& scenario) {
@@ -177,6 +182,7 @@ const std::vector<Effect>& model_effects() {
       {"rows by index, tiles that experts share", "kernels.indexed, grouped_tile", rows_in_order},
       {"elementwise steps that are not fused", "training.elementwise_traffic", fused_elementwise},
       {"losses that are not fused", "none", fused_loss},
+      {"metrics that compute the loss again", "none", no_metrics},
       {"links below their rate, launches of collectives", "efficiency, launch", full_links},
       {"incast", "fabric.incast", no_incast},
       {"hosts between pods", "fabric.barrier", no_barrier},

@@ -63,7 +63,10 @@ void mosaicml(const CsvRow& row, MeasuredRun& run) {
   if (lower_case(row.text("precision")).starts_with("amp"))
     run.set("training.gradient_reduce", "fp32");   // Composer's mixed precision DEFAULT; else PURE
   run.set("training.elementwise_traffic", "2.3");  // eager PyTorch, docs/models/kernels.md
-  run.set("training.cross_entropy", "in place");   // fused_crossentropy, MPTConfig's default
+  // fused_crossentropy, MPT's default. But LanguageCrossEntropy and LanguagePerplexity compute it again in every
+  // microbatch (llm-foundry v0.1.0, models/mpt/modeling_mpt.py: train_metrics; composer v0.14.1, trainer/trainer.py:
+  // _eval_train_metrics), by torch's cross_entropy, which autocast runs in fp32.
+  run.set("training.cross_entropy", "with metrics");
   if (lower_case(row.text("recompute")).starts_with("full")) set_needed_recompute(run);
   if (const auto rate = row.number("tokens_per_s_per_gpu"))
     run.time = Measurement{*rate, Measurement::Unit::tokens_per_second_per_chip};

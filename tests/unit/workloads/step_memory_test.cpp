@@ -2,8 +2,11 @@
 // 2DF = 8192 bytes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/workloads/small_models.hpp"
 #include "tests/unit/workloads/step_reach.hpp"
+#include "workloads/sharded_layers/loss_elements.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -152,6 +155,19 @@ TEST(StepMemoryTest, AnUnfusedLossMovesWhatItHoldsThreeTimes) {
   EXPECT_EQ(moved(Bytes(0)), Bytes(4 * logits));
   EXPECT_EQ(moved(Bytes(4)), Bytes(4 * logits));
   EXPECT_EQ(moved(Bytes(12)), Bytes(40 * logits));
+}
+
+// Two metrics each copy the logits to fp32 (2 + 4 bytes) and take their logarithms (4 + 4). Counted are three passes
+// over the 8 that one of them holds, beside the 4 of the loss itself. They run after the backward, so nothing is held
+// beside activations.
+TEST(StepMemoryTest, MetricsMoveLogitsAgainAndAddNothingToThePeak) {
+  const auto graph =
+      derived(transformer(), workloads::Parallel{.data = 4}, {.loss_element = workloads::loss_with_metrics}).step();
+  const auto id = named(graph, "cross-entropy", 3, workloads::StepPass::forward);
+  EXPECT_EQ(graph.op(id)->traffic, Bytes((4 + 3 * 8) * (128 * 96 / 4)));
+  EXPECT_TRUE(std::none_of(graph.buffers.begin(), graph.buffers.end(), [&](const auto& buffer) {
+    return buffer.producer == id && buffer.kind == workloads::MemoryKind::workspace && buffer.size > Bytes(0);
+  }));
 }
 
 // 19 kernels compute the loss and 8 its gradient, each once for a tile; the gradient is left by the forward, or

@@ -1,0 +1,14 @@
+#pragma once
+/// What cross-entropy holds for a logit while it runs (DerivePolicy::loss_element), by the kernels that compute it.
+#include "sim/core/units.hpp"
+
+namespace lockstep::workloads {
+
+inline constexpr Bytes loss_in_place{0};  ///< nothing: exponentials are computed wherever the logits are read
+inline constexpr Bytes fused_loss{4};     ///< exponentials, in place of an fp32 copy of the logits
+inline constexpr Bytes unfused_loss{12};  ///< that copy, its logarithms and their gradient, all in fp32
+/// In place, but metrics of training compute the loss again, from an fp32 copy of the logits to its logarithms. They
+/// run when the backward has freed the activations (Composer's _eval_train_metrics), so they add nothing to the peak.
+inline constexpr Bytes loss_with_metrics{8};
+
+}  // namespace lockstep::workloads
