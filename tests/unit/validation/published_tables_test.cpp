@@ -316,6 +316,19 @@ TEST(PublishedTables, AttentionAndDropoutOfTheRecipes) {
   EXPECT_TRUE(has(at("megatron_core_h100_scaling", 5), false, true));
 }
 
+// 192 sequences over 48 replicas of 32B without a pipeline are one microbatch of 4 each; 384 over 48 replicas of 70B on
+// two stages are 8 of one.
+TEST(PublishedTables, MicrobatchesThatMegatronCoreDoesNotPublish) {
+  const auto runs = runs_of("megatron_core_h100_scaling");
+  const auto microbatches = [&](const std::string& model) {
+    return std::find_if(runs.begin(), runs.end(), [&](const auto& run) { return run.family.starts_with(model + ","); })
+        ->value_of("batch.microbatches");
+  };
+  EXPECT_EQ(microbatches("32B"), "1");
+  EXPECT_EQ(microbatches("70B"), "8");
+  EXPECT_EQ(microbatches("314B"), "32");
+}
+
 // All-to-alls of experts: DeepSeek-V3's recipe on H100 has DeepEP and overlaps them, that of Qwen3 235B has NCCL's,
 // beside other compute in release 25.11 and not in 25.09.
 TEST(PublishedTables, AllToAllsOfTheRecipes) {
