@@ -178,25 +178,17 @@ metrics::Metrics measure_step(const scenario::Scenario& scenario, const preparat
 
 namespace {
 
-/// All that the pieces of the ranks' time tell: how they spent it, and where it is explained, why they waited and what
-/// each axis took.
+/// All that the pieces of the ranks' time tell.
 void measure_pieces(const preparation::PreparedStep& preparation, const program::Program& program,
                     const timeline::Timeline& timeline, bool explained, metrics::Metrics& metrics) {
-  const auto add_stage = [&](const metrics::RankPieces& lane, const metrics::IdleTime& idle) {
+  const auto measure_lane_of_stage = [&](const metrics::RankPieces& lane, const metrics::IdleTime& idle) {
     const auto stage = static_cast<std::int32_t>(metrics.stages.size());
     metrics.stages.push_back({stage, lane.rank, metrics::breakdown_of(timeline, lane), idle, {}, {}});
+    if (explained)
+      metrics.stages.back().communication = metrics::communication_of(preparation.step, program, timeline, lane);
   };
-  const auto ranks = metrics::last_rank_of_stages(program, timeline);
-  if (!explained) {
-    for (const auto rank : ranks) add_stage(metrics::RankPieces(program, timeline, rank), {});
-    return;
-  }
-  metrics::for_each_idle(preparation.step, preparation.pipeline, program, timeline, ranks,
-                         [&](const metrics::RankPieces& lane, const metrics::IdleTime& idle) {
-                           add_stage(lane, idle);
-                           metrics.stages.back().communication =
-                               metrics::communication_of(preparation.step, program, timeline, lane);
-                         });
+  metrics::for_each_idle(preparation.step, preparation.pipeline, program, timeline,
+                         metrics::last_rank_of_stages(program, timeline), measure_lane_of_stage);
 }
 
 }  // namespace

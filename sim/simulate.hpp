@@ -45,7 +45,7 @@ struct SimulateOptions {
   int steps = 0;  ///< to draw of all that varies together, for a distribution; 0: none
   DrawnSteps how_drawn = DrawnSteps::automatic;
   bool explained =
-      true;  ///< false: without critical path, idle time and axes' shares, for who asks how long and how much
+      true;  ///< false: without critical path and communication by axis, for who asks how long and how much
 };
 
 /// What commands that show one step draw: enough to see the spread, and cheap beside the page that shows it.

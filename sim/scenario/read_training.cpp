@@ -1,4 +1,5 @@
-#include <array>
+#include <string>
+#include <vector>
 
 #include "sim/scenario/reading_private.hpp"
 #include "workloads/sharded_layers/loss_elements.hpp"
@@ -198,9 +199,11 @@ void read_kept_activations(const YamlView& view, KeyReader& keys, workloads::Der
 void read_cross_entropy(const YamlView& view, KeyReader& keys, workloads::DerivePolicy& derive) {
   if (!view.exists()) return;
   const auto mode = view.is_map() ? keys.optional(view, "mode") : view;
-  constexpr std::array held{workloads::fused_loss, workloads::unfused_loss, workloads::loss_in_place,
-                            workloads::loss_with_metrics};
-  if (mode.exists()) derive.loss_element = held[mode.choice({"fused", "unfused", "in place", "with metrics"})];
+  if (mode.exists()) {
+    std::vector<std::string> words;
+    for (const auto& [word, held] : workloads::losses) words.emplace_back(word);
+    derive.loss_element = workloads::losses[mode.choice(words)].second;
+  }
   if (!view.is_map()) return;
   const auto tiles = keys.optional(view, "tiles");
   if (tiles.exists()) derive.loss_tiles = tiles.integer(1, 1'000'000);

@@ -47,9 +47,10 @@ class Timing {
 
   /// A period shows only after those that fill the pipeline, and later where kernels and collectives slow each other
   /// down. So more are kept until one does: a quarter of the microbatches more, then twice as many more each time, as
-  /// long as all tries together have no more microbatches than the step. Where the state does not come closer to itself
-  /// the next try has twice as many microbatches, and all together no more than half of them: such steps may never
-  /// settle, and then the tries are in vain.
+  /// long as all tries together have no more microbatches than the step. Where kernels slow down some steps never
+  /// settle, and then all tries are in vain. So there a first try of more than half of the step's microbatches is not
+  /// made, and after one whose deviation from its period did not halve over the last period the next has twice as many
+  /// microbatches, as long as all tries together have no more than half of the step's.
   std::optional<TimedStep> with_few_periods(const SteadyPeriods& steady) {
     constexpr double comes_closer = 0.5;
     const auto whole = static_cast<std::size_t>(preparation_.pipeline.order.shape.microbatches);
@@ -82,6 +83,7 @@ class Timing {
   /// `more`: how many periods more it takes to leave out a whole number of those that repeat, if some do; otherwise 0.
   std::optional<TimedStep> with_just(const SteadyPeriods& steady, std::size_t kept, std::size_t& more) {
     more = 0;
+    shrinking_ = 1;
     auto periods = steady;
     auto pipeline = preparation_.pipeline;
     const auto missing = periods.periods() - kept;

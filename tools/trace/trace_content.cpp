@@ -35,7 +35,7 @@ TraceProcess TraceContent::process(std::size_t index) const {
 }
 
 std::vector<std::pair<std::int64_t, metrics::MemoryPoint>> TraceContent::memory(std::int32_t rank) const {
-  // Operations that take no time give one instant several points. The highest is shown, and a nanosecond later the last.
+  // Operations that take no time give one instant several points. The highest is shown, the last a nanosecond later.
   std::vector<std::pair<std::int64_t, metrics::MemoryPoint>> points;
   std::optional<metrics::MemoryPoint> last;  // of the instant of points.back(), if it is not the highest there
   const auto add_last = [&] {

@@ -35,10 +35,12 @@ Bytes held_beside_activations(Bytes held_for_a_logit) {
 }
 
 /// What a loss moves that is not one kernel, in addition: each array that it holds is written once and read twice, or
-/// read once and written twice, since logits in fp32, their exponentials and their gradient replace each other.
-Bytes moved_besides(Bytes held_for_a_logit, std::int64_t logits) {
+/// read once and written twice, since logits in fp32, their exponentials and their gradient replace each other. Metrics
+/// come once, even where the loss is computed again.
+Bytes moved_besides(Bytes held_for_a_logit, std::int64_t logits, bool again) {
   constexpr std::int64_t passes = 3;
-  return is_one_kernel(held_for_a_logit) ? Bytes(0) : held_for_a_logit * (passes * logits);
+  const bool is_done = is_one_kernel(held_for_a_logit) || (again && held_for_a_logit == loss_with_metrics);
+  return is_done ? Bytes(0) : held_for_a_logit * (passes * logits);
 }
 
 }  // namespace
@@ -109,7 +111,7 @@ void BlockDerivation::forward_loss(const BlockOp& op) {
   reduce_statistics(pass(), op, local_input(op, op.inputs[0]), reads.after);
   const bool leaves_gradient = again_ || !policy_.loss_again;
   const Bytes gradient = leaves_gradient ? bytes(local) : Bytes(0);
-  const Bytes moved = bytes(local) + gradient + moved_besides(policy_.loss_element, logits);
+  const Bytes moved = bytes(local) + gradient + moved_besides(policy_.loss_element, logits, again_);
   const int step = pass().compute(op.name, local.to_string() + " -> " + gradient_of(local).to_string(),
                                   std::move(reads), Flops(0), moved, of_a_tile(gradient));
   pass()[step].workspace = of_a_tile(held_beside_activations(policy_.loss_element) * logits);

@@ -342,11 +342,15 @@ class MaxText {
       d_.set("training.recompute.parts", list, because);
     };
     if (has("offload")) d_.set("training.offload.activation_layers", std::max<std::int64_t>(1, of_stage()), because);
-    if (has("except_mlp") && !has_experts()) {
+    if (has("except_mlp") && has_experts()) {
+      parts(std::string(has("context") ? "[" : "[core_attention, ") + "norms, activations, mlp, experts]");
+    } else if (has("except_mlp")) {
+      // A norm reads what the down projection makes where each layer has four.
+      const bool norm_after_mlp = d_.has("model.norms_per_layer") || d_.value("model").starts_with("gemma");
       d_.set("training.recompute.mode", "selective", because);
       d_.set("training.recompute.kept",
-             "[query projection, key projection, value projection, attention output, down projection" +
-                 std::string(has("context") ? ", attention]" : "]"),
+             "[query projection, key projection, value projection, attention output" +
+                 std::string(norm_after_mlp ? "" : ", down projection") + (has("context") ? ", attention]" : "]"),
              because);
     } else if (has("minimal") || policy.starts_with("save_dot"))
       parts("[norms, activations]");
@@ -362,7 +366,9 @@ class MaxText {
     const bool loop = o_.boolean({"scan_layers"}).value_or(true);
     if (hardware == nullptr || !hardware->text().starts_with("gpu")) return;
     const std::string on_gpus = "hardware, line " + std::to_string(hardware->where.line) + ": XLA without a profile";
-    if (!loop) return d_.set("communication.gradient_buckets", "1 TB", on_gpus + " reduces after the last backward");
+    if (!loop)
+      return d_.set("communication.gradient_buckets", "1 TB",
+                    on_gpus + " reduces after the last backward; all gradients are held until then");
     d_.set("communication.prefetch", "0", on_gpus + " hides nothing beyond an iteration of scan_layers");
     d_.set("communication.reductions_in_flight", "0", on_gpus + ", the same");
   }

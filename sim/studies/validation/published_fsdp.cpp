@@ -12,15 +12,15 @@ constexpr GpuNode a100_40gb{"dgx-a100", 8, ", chip: {like: a100, memory: 40 GB, 
                             "{like: roce-400g, link: 200 Gbps}"};
 constexpr GpuNode a100_80gb{"dgx-a100", 8, "", "{like: roce-400g, link: 200 Gbps}"};
 // A limit of 500 W instead of 700: 600 W cost 10 to 15 % (factryze.ai/scale-atlas/power/power-capping), so dynamic
-// power, 550 W of 700, goes with the clock to the 1.57th, and 500 W leave 0.636^(1/1.57) = 0.75 of the H100's 0.81.
+// power, 550 W of 700, goes with the clock to the 1.57th, and 500 W leave 0.636^(1/1.57) = 0.75 of the H100's 0.80.
 constexpr GpuNode h100_500w{
-    "dgx-h100", 8, ", chip: {like: h100, memory: 96 GB, memory_bandwidth: 2400 GB/s, kernels: {sustained: 0.608}}"};
+    "dgx-h100", 8, ", chip: {like: h100, memory: 96 GB, memory_bandwidth: 2400 GB/s, kernels: {sustained: 0.6}}"};
 
 // Products scaled row by row run in CUTLASS's kernels, those scaled as a whole in cuBLAS' (torchao's float8 recipes):
 // the two tables of asynchronous tensor parallelism, 8B and 70B, have the same steps with both.
 constexpr GpuNode h100_500w_scaled_by_rows{
     "dgx-h100", 8,
-    ", chip: {like: h100, memory: 96 GB, memory_bandwidth: 2400 GB/s, kernels: {sustained: 0.608, matrix: {fp8: "
+    ", chip: {like: h100, memory: 96 GB, memory_bandwidth: 2400 GB/s, kernels: {sustained: 0.6, matrix: {fp8: "
     "0.5}}}"};
 
 constexpr std::int64_t most_sequences = 1'000'000;  // of a local batch; what is larger is a mistake in the table
@@ -227,8 +227,8 @@ std::vector<PublishedTable> fsdp_tables() {
         "Recomputation ends before a layer's last product (`activation_checkpointing_reentrant: false`, which stops "
         "early).",
         "Eager PyTorch: elementwise operations of layers move 2.3 times the bytes of fused kernels; but the loss is "
-        "one "
-        "kernel (`fused_crossentropy`) that writes no copy of the logits.",
+        "one kernel (`fused_crossentropy`) that writes no copy of the logits. Two metrics of training compute it again "
+        "in every microbatch.",
         "SHARD_GRAD_OP keeps gathered weights for the backward."},
        {"model", "layers", "d_model", "d_ff", "heads", "vocab", "seq", "gbs", "mbs", "precision", "chip", "n_chips",
         "fsdp", "recompute", "act_cpu_offload", "tokens_per_s_per_gpu"},

@@ -40,6 +40,7 @@ void jax_gpu(const CsvRow& row, MeasuredRun& run) {
   const auto* node = std::find(std::begin(nodes), std::end(nodes), machine);
   if (node == std::end(nodes)) return skip(run, "no machine '" + machine + "' in the catalog");
   set_cluster(run, GpuNode{*node}, chips);
+  if (!run.skipped_because.empty()) return;
   set_hopper_attention(run, machine, row.integer("cudnn") < 9 ? attention_of_cudnn_8 : "cudnn-9.0");
   RunDegrees degrees;
   degrees.fsdp = row.integer("fsdp");

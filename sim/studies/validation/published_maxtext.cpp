@@ -70,6 +70,7 @@ void maxtext_gpu(const CsvRow& row, MeasuredRun& run) {
   set_model(run, row.text("model"));
   const auto chips = row.integer("n_chips");
   set_cluster(run, GpuNode{"a3-high-h100"}, chips);
+  if (!run.skipped_because.empty()) return;
   set_hopper_attention(run, "h100", attention_of_cudnn_8);  // README of 2024-04-09
   RunDegrees degrees;
   const auto inside = row.integer("ici_fsdp", 1), outside = row.integer("dcn_fsdp", 1);

@@ -142,11 +142,10 @@ std::vector<PublishedTable> megatron_tables() {
        {"experiment", "model", "heads", "d_model", "tp", "seq", "mbs", "total_ms"},
        korthikanti_layer},
       {"vtrain_multi",
-       "3.6B and 18.4B on 64 and 256 A100 (VIA-Research/vTrain)",
+       "3.6B to 175B on 64 to 512 A100 (VIA-Research/vTrain)",
        {"Measured with Megatron-DeepSpeed (data/README.md at f8dda84), taken as", megatron_2021,
         "Full recomputation, 1F1B, a vocabulary of 50257 filled up to a multiple of 128 for each tensor rank; nodes "
-        "with "
-        "four HDR adapters (800 Gbps)."},
+        "with four HDR adapters (800 Gbps)."},
        with(vtrain_columns, {"Parameters (billion)"}),
        vtrain_multi},
       {"vtrain_single",

@@ -293,6 +293,16 @@ TEST(MaxTextRecipe, CollectivesOfXlaOnGpus) {
   EXPECT_EQ(value_of(imported(command + " hardware=gpu remat_policy=save_dot_except_mlp\n", "h100:1"),
                      "training.recompute.kept"),
             "[query projection, key projection, value projection, attention output, down projection]");
+  // A norm reads what Gemma's down projection makes; experts are MLPs too.
+  const auto policy = [](const std::string& model) {
+    return imported(
+        "python3 -m MaxText.train configs/base.yml model_name=" + model +
+            " dataset_type=synthetic per_device_batch_size=2 remat_policy=save_dot_with_context_except_mlp\n",
+        "h100:8");
+  };
+  EXPECT_EQ(value_of(policy("gemma2-9b"), "training.recompute.kept"),
+            "[query projection, key projection, value projection, attention output, attention]");
+  EXPECT_EQ(value_of(policy("mixtral-8x7b"), "training.recompute.parts"), "[norms, activations, mlp, experts]");
 }
 
 // 36 layers in fragments of one, and one with embedding and head: a fragment every step.

@@ -5,6 +5,7 @@
 #include "sim/collectives/algorithms.hpp"
 #include "tests/unit/scenario/small_scenario.hpp"
 #include "topologies/fabrics/fabric.hpp"
+#include "workloads/sharded_layers/loss_elements.hpp"
 
 namespace lockstep::test {
 namespace {
@@ -142,6 +143,10 @@ TEST(ReadScenario, TrainingSaysInWhatItIsKept) {
   EXPECT_FALSE(scenario.blocks.fused_attention);
   EXPECT_EQ(scenario.derive.loss_element, Bytes(12));
   EXPECT_EQ(scenario.derive.elementwise_traffic, 1.5);
+  for (const auto& [word, held] : workloads::losses)
+    EXPECT_EQ(small_scenario({{"training", "{cross_entropy: " + std::string(word) + "}"}}).derive.loss_element, held);
+  EXPECT_EQ(small_scenario({{"training", "{cross_entropy: with metrics}"}}).derive.loss_element,
+            workloads::loss_with_metrics);
   EXPECT_EQ(small_scenario({{"training", "{attention_kernel: flash-attention-2}"}}).training.attention_kernel,
             "flash-attention-2");
 }

@@ -4,12 +4,14 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
 
 #include "sim/studies/isolated.hpp"
 #include "tests/unit/scratch_folder.hpp"
+#include "tools/sweep/outputs.hpp"
 #include "tools/sweep/run_sweep.hpp"
 
 namespace lockstep {
@@ -91,6 +93,31 @@ TEST_F(RunSweep, ADeathCostsOnePoint) {
   found.erase(6);
   expected.erase(6);
   EXPECT_EQ(found, expected);
+}
+
+// What a sweep prints does not depend on whether it keeps the whole results, bubbles of a pipeline included.
+TEST_F(RunSweep, OutputsAreTheSameWithWholeResults) {
+  make("pipeline.yaml",
+       "format: 1\nmodel: {type: two-matmul, layers: 4, d_model: 64, d_ff: 128}\ncluster: tpu-v5p:2\n"
+       "parallel: {pipeline: 2}\nbatch: {sequences: 8, sequence_length: 8, microbatches: 4}\n"
+       "sweep: {grid: {batch.microbatches: [4, 8]}}\n");
+  const auto pipeline = sweep::load_sweep(place("pipeline.yaml"));
+  spdlog::logger log("test");
+  const auto outputs = [&](bool keep_results) {
+    sweep::SweepOptions options;
+    options.keep_results = keep_results;
+    std::map<std::int64_t, std::vector<double>> made;
+    simulate_points(pipeline, {0, 1}, options, log,
+                    [&](std::int64_t point, const sweep::PointResult& result) { made[point] = result.outputs; });
+    return made;
+  };
+  const auto whole = outputs(true);
+  EXPECT_EQ(outputs(false), whole);
+  const auto names = sweep::sweep_outputs();
+  const auto bubble = std::find_if(names.begin(), names.end(),
+                                   [](const auto& output) { return output.name == "bubble_fraction_step"; });
+  for (const auto& [point, values] : whole)
+    EXPECT_GT(values.at(static_cast<std::size_t>(bubble - names.begin())), 0.05) << "point " << point;
 }
 
 }  // namespace

@@ -170,6 +170,22 @@ TEST(StepMemoryTest, MetricsMoveLogitsAgainAndAddNothingToThePeak) {
   }));
 }
 
+// Where the backward computes the loss again, metrics still come once, with the forward.
+TEST(StepMemoryTest, MetricsComeOnceWhereTheLossIsComputedAgain) {
+  const auto traffic = [](Bytes held, workloads::StepPass pass) {
+    workloads::DerivePolicy policy{.loss_element = held};
+    policy.loss_again = true;
+    const auto graph = derived(transformer(), workloads::Parallel{.data = 4}, policy).step();
+    return graph.op(named(graph, "cross-entropy", 3, pass))->traffic;
+  };
+  using workloads::StepPass;
+  EXPECT_EQ(
+      traffic(workloads::loss_with_metrics, StepPass::forward) - traffic(workloads::loss_in_place, StepPass::forward),
+      Bytes(3 * 8 * (128 * 96 / 4)));
+  EXPECT_EQ(traffic(workloads::loss_with_metrics, StepPass::backward),
+            traffic(workloads::loss_in_place, StepPass::backward));
+}
+
 // 19 kernels compute the loss and 8 its gradient, each once for a tile; the gradient is left by the forward, or
 // computed in the backward with logits that are computed again.
 TEST(StepMemoryTest, AnUnfusedLossLaunchesItsKernelsOnce) {

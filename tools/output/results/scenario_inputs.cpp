@@ -1,8 +1,12 @@
 #include "tools/output/results/scenario_inputs.hpp"
 
+#include <algorithm>
+#include <string>
+
 #include "sim/core/quantity_text.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/results/local_updates_text.hpp"
+#include "workloads/sharded_layers/loss_elements.hpp"
 
 namespace lockstep::output {
 namespace {
@@ -62,7 +66,9 @@ std::string text_of(const workloads::Offload& offload) {
 }
 
 std::string loss_text(const workloads::DerivePolicy& derive) {
-  return "workspace of " + std::to_string(derive.loss_element.value()) + " bytes a logit, " +
+  const auto* loss = std::find_if(workloads::losses.begin(), workloads::losses.end(),
+                                  [&](const auto& one) { return one.second == derive.loss_element; });
+  return (loss == workloads::losses.end() ? "other" : std::string(loss->first)) + ", " +
          std::to_string(derive.loss_tiles) + (derive.loss_tiles == 1 ? " tile" : " tiles") + ", logits computed " +
          (derive.loss_again ? "again" : "once");
 }
