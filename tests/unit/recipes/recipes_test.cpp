@@ -300,7 +300,7 @@ TEST(MaxTextRecipe, CollectivesOfXlaOnGpus) {
             " dataset_type=synthetic per_device_batch_size=2 remat_policy=save_dot_with_context_except_mlp\n",
         "h100:8");
   };
-  EXPECT_EQ(value_of(policy("gemma2-9b"), "training.recompute.kept"),
+  EXPECT_EQ(value_of(policy("gemma3-27b"), "training.recompute.kept"),
             "[query projection, key projection, value projection, attention output, attention]");
   EXPECT_EQ(value_of(policy("mixtral-8x7b"), "training.recompute.parts"), "[norms, activations, mlp, experts]");
 }
