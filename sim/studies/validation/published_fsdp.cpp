@@ -23,8 +23,6 @@ constexpr GpuNode h100_500w_scaled_by_rows{
     ", chip: {like: h100, memory: 96 GB, memory_bandwidth: 2400 GB/s, kernels: {sustained: 0.6, matrix: {fp8: "
     "0.5}}}"};
 
-constexpr std::int64_t most_sequences = 1'000'000;  // of a local batch; what is larger is a mistake in the table
-
 void mosaicml(const CsvRow& row, MeasuredRun& run) {
   // The table's 64 layers make 52.0e9 parameters of a 70B model; 80 make the number that it prints.
   constexpr std::int64_t layers_of_70b = 80;

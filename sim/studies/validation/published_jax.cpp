@@ -7,7 +7,6 @@
 namespace lockstep::validation {
 namespace {
 
-constexpr std::int64_t most_sequences = 1'000'000;  // on a chip; what is larger is a mistake in the table
 constexpr std::string_view nodes[] = {"dgx-a100", "dgx-h100", "dgx-h200", "a3-mega-h100", "a4-b200"};
 
 /// The shapes of google/paxml, contrib/gpu/scripts_gpu/configs.py at 04516ac.

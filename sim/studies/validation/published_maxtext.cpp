@@ -6,7 +6,6 @@
 namespace lockstep::validation {
 namespace {
 
-constexpr std::int64_t most_sequences = 1'000'000;                // on a chip; what is larger is a mistake in the table
 constexpr std::string_view cheap_parts = "[norms, activations]";  // every product is kept
 constexpr std::string_view all_but_projections =
     "[core_attention, norms, activations, mlp, experts]";  // projections of attention are kept

@@ -8,6 +8,9 @@
 
 namespace lockstep::validation {
 
+/// Of a local batch; what is larger is a mistake in the table.
+inline constexpr std::int64_t most_sequences = 1'000'000;
+
 [[nodiscard]] std::string lower_case(std::string_view text);
 [[nodiscard]] std::string letters_and_digits(std::string_view text);  ///< without anything else, in lower case
 [[nodiscard]] bool is_true(std::string_view text);                    ///< "True", "yes", "1"
