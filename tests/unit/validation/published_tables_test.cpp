@@ -12,6 +12,7 @@
 #include "sim/studies/validation/ablation.hpp"
 #include "sim/studies/validation/published_private.hpp"
 #include "tests/source_dir.hpp"
+#include "tests/unit/validation/published_rows.hpp"
 #include "topologies/fabrics/fabric.hpp"
 
 namespace lockstep {
@@ -19,23 +20,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-std::vector<validation::MeasuredRun> runs_of(const std::string& name) {
-  Problems problems;
-  const CsvTable table(std::filesystem::path(source_dir) / "tests/validation/data" / (name + ".csv"), problems);
-  auto runs = read_published_runs(*validation::find_published_table(name), table);
-  for (const auto& problem : problems.list()) ADD_FAILURE() << problem.to_string();
-  EXPECT_EQ(runs.size(), table.rows().size());
-  return runs;
-}
-
-/// The first run whose family contains the text.
-scenario::Scenario first(const std::vector<validation::MeasuredRun>& runs, const std::string& family) {
-  for (const auto& run : runs) {
-    if (run.family.find(family) != std::string::npos) return scenario_of(run, ".");
-  }
-  throw std::runtime_error("no family " + family);
-}
 
 // Every row of every table becomes a run with a time or a peak of memory, or says why not.
 TEST(PublishedTables, NoRowIsDropped) {
@@ -45,13 +29,6 @@ TEST(PublishedTables, NoRowIsDropped) {
       EXPECT_FALSE(run.family.empty()) << run.table << " " << run.name;
     }
   }
-}
-
-int axis(const scenario::Scenario& scenario, const std::string& name) {
-  for (const auto& request : scenario.mesh) {
-    if (request.name == name) return request.size;
-  }
-  return 1;
 }
 
 // 530B: 2520 chips = 8 x 35 x 9 replicas; 2520 sequences / 9 = 280 microbatches of 1; 3 chunks of one layer on a stage.
@@ -221,59 +198,6 @@ TEST(PublishedTables, RacksAreThoseOfTheCatalog) {
     const auto node = topologies::load_node(scenario::data_root() / "topologies/catalog", name, problems);
     EXPECT_EQ(node.chips, validation::chips_of_a_rack) << name;
   }
-}
-
-// XLA that was given no profile hides no reductions of MaxText's unrolled layers, and in a loop over layers nothing
-// beyond an iteration. DGX Cloud's MaxText profiles a first run. JAX had cuDNN 8 until May 2024.
-TEST(PublishedTables, XlaWithoutAProfileHidesLittle) {
-  for (const auto& run : runs_of("maxtext_gpu_a3")) {
-    EXPECT_EQ(run.value_of("communication.gradient_buckets"), "1 TB") << run.name;
-    EXPECT_EQ(run.value_of("training.attention_kernel"), "flash-attention-2") << run.name;
-  }
-  const auto runs = runs_of("jax_gpu");
-  const auto unrolled = first(runs, "Llama2-7B, dgx-h100"), loop = first(runs, "Llama3.1-70B, dgx-h200");
-  EXPECT_EQ(unrolled.step.prefetch, 1);
-  EXPECT_TRUE(unrolled.step.gradient_buckets.reaches_over_layers());
-  EXPECT_EQ(loop.step.prefetch, 0);
-  EXPECT_EQ(loop.step.reductions_in_flight, 0);
-  EXPECT_TRUE(loop.step.gradient_buckets.ends_with_layer());
-  EXPECT_EQ(loop.training.attention_kernel, "cudnn-9.0");
-  const auto profiled = first(runs_of("dgxc_benchmarking"), "llama-2-70b, H100, bf16");
-  EXPECT_EQ(profiled.step.prefetch, 1);
-  EXPECT_TRUE(profiled.step.gradient_buckets.ends_with_layer());
-}
-
-// That effect can be taken away where a row has it, and nothing is changed where it has not.
-TEST(PublishedTables, CollectivesThatNothingHidesAreAnEffect) {
-  const auto& effects = validation::model_effects();
-  const auto effect = std::find_if(effects.begin(), effects.end(), [](const auto& each) {
-    return std::string_view(each.name) == "gathers and reductions that nothing hides";
-  });
-  ASSERT_NE(effect, effects.end());
-  const auto runs = runs_of("jax_gpu");
-  for (const auto* family : {"Llama2-7B, dgx-h100", "Llama3.1-70B, dgx-h200"}) {
-    auto scenario = first(runs, family);
-    EXPECT_TRUE(effect->without(scenario)) << family;
-    EXPECT_EQ(scenario.step.prefetch, 1);
-    EXPECT_EQ(scenario.step.reductions_in_flight, 1);
-    EXPECT_TRUE(scenario.step.gradient_buckets.ends_with_layer());
-    EXPECT_FALSE(effect->without(scenario)) << "a second time";
-  }
-}
-
-// Pax's 5B of 24 layers, d = 4096: 24 (12 d^2 + 13 d) + (50,304 + 2,048) d + 2 d = 5.0476e9. 8 sequences on each of 256
-// chips at 594.13 a second: 3.447 s. Where products are kept attention runs again, since it is none of them.
-TEST(PublishedTables, JaxGpu) {
-  const auto runs = runs_of("jax_gpu");
-  const auto& pax = runs.at(5);
-  EXPECT_EQ(pax.family, "Pax GPT3-5B, dgx-a100, bf16");
-  EXPECT_NEAR(static_cast<double>(count_parameters(scenario_of(pax, ".").model).total()), 5.0476e9, 1e5);
-  EXPECT_NEAR(pax.time->value, 2048 / 594.13, 1e-9);
-  EXPECT_EQ(pax.value_of("training.recompute.parts"), "[core_attention, norms, activations]");
-  EXPECT_EQ(runs.at(0).value_of("training.recompute.parts"), "[norms, activations]");
-  EXPECT_EQ(axis(scenario_of(runs.at(1), "."), "data"), 32);
-  EXPECT_THAT(runs.at(2).value_of("training.recompute.kept"), HasSubstr("attention, attention output"));
-  EXPECT_EQ(runs.at(3).value_of("training.recompute.kept"), "[down projection]");
 }
 
 // Recipes say more than rows: collectives run beside products, fp8 operands are gathered in 8 bits; iterations of Qwen3
