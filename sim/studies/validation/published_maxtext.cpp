@@ -10,12 +10,6 @@ constexpr std::string_view cheap_parts = "[norms, activations]";  // every produ
 constexpr std::string_view all_but_projections =
     "[core_attention, norms, activations, mlp, experts]";  // projections of attention are kept
 
-/// What a layer keeps for its backward waits on the host.
-void set_offload(MeasuredRun& run) {
-  constexpr std::int64_t all_layers = 1000;  // of any model here
-  run.set("training.offload.activation_layers", all_layers);
-}
-
 /// Sets what a `remat_policy` computes again, and whether what it keeps waits on the host.
 void set_remat(MeasuredRun& run, std::string_view policy, std::string_view kept) {
   if (policy.find("offload") != std::string_view::npos || kept.find("decoder_layer_input") != std::string_view::npos)

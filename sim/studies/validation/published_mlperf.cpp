@@ -27,12 +27,15 @@ std::int64_t flag(const std::string& flags, std::string_view name) {
 }
 
 void google(const CsvRow& row, const std::string& accelerator, std::int64_t chips, MeasuredRun& run) {
-  set_tpus(run, accelerator, chips, 1);
   const auto flags = row.text("tpu_parallel");
+  const auto slices = flag(flags, "dcn_data_parallelism=");
+  if (chips % slices != 0) return skip(run, "the chips do not fill the slices");
+  set_tpus(run, accelerator, chips / slices, slices);
   RunDegrees degrees;
   degrees.tensor = flag(flags, "ici_tensor_parallelism=");
   degrees.fsdp = flag(flags, "ici_fsdp_parallelism=");
-  degrees.data = flag(flags, "ici_data_parallelism=");
+  degrees.data = slices > 1 ? slices : flag(flags, "ici_data_parallelism=");
+  if (slices > 1) run.set("mesh.data", "[pod]");
   if (degrees.ranks() != chips) return skip(run, "the degrees do not make up the chips");
   set_degrees(run, degrees);
   const auto sequences = row.integer("gbs");
@@ -89,7 +92,8 @@ void mlperf(const CsvRow& row, MeasuredRun& run) {
     // Containers of round 3.1 have Transformer Engine 0.12, which takes FlashAttention first; later ones cuDNN's.
     set_hopper_attention(run, accelerator, row.text("round").starts_with("v3") ? "flash-attention-2" : "cudnn-9.0");
   }
-  for (const std::string_view column : {"step_time_s_median_logged", "step_time_s_median_from_blocks"}) {
+  for (const std::string_view column :
+       {"step_time_s_median_logged", "step_time_s_without_evaluation", "step_time_s_median_from_blocks"}) {
     if (const auto seconds = row.number(column); seconds && !run.time) run.time = Measurement{*seconds};
   }
   set_family(run, benchmark, accelerator, run.value_of("training.precision"));
@@ -106,7 +110,9 @@ std::vector<PublishedTable> mlperf_tables() {
             "communication runs as the node's library does it by default.",
             "Google: int8 products; `save_dot` and `minimal` policies keep every product but those that they name "
             "(`ffn1`, `mlpwi`: the MLP's first). Activations between products are split over the tensor axis, and the "
-            "loss works in place, as MaxText's."},
+            "loss works in place, as MaxText's. FSDP over a slice, replicas over slices.",
+            "A block of Google's logs ends with an evaluation, which they do not time. On v6e it is taken off, each "
+            "of its forward passes as a quarter of a training step's time for as many tokens; v5p's steps contain it."},
            {"benchmark", "accelerator", "n_accel", "gbs", "seq", "tp", "pp", "vp", "cp", "mbs", "fp8", "tpu_parallel",
             "step_time_s_median_from_blocks"},
            mlperf},

@@ -73,6 +73,8 @@ void set_degrees(MeasuredRun& run, const RunDegrees& degrees);
 /// dead code and PyTorch's checkpoints without re-entrance stop early at. `kept`: more operations whose results are
 /// kept. After the model.
 void set_needed_recompute(MeasuredRun& run, const std::string& kept = "");
+/// What a layer keeps for its backward waits on the host.
+void set_offload(MeasuredRun& run);
 /// Microbatches from the sequences that one replica runs at once; skips the run if they do not divide.
 void set_batch(MeasuredRun& run, std::int64_t sequences, std::int64_t length, std::int64_t micro_batch,
                const RunDegrees& degrees);
@@ -130,5 +132,7 @@ void skip(MeasuredRun& run, std::string why);  ///< the first reason stays
 [[nodiscard]] std::vector<PublishedTable> jax_tables();
 [[nodiscard]] std::vector<PublishedTable> maxtext_tables();
 [[nodiscard]] std::vector<PublishedTable> mlperf_tables();
+[[nodiscard]] std::vector<PublishedTable> data_parallel_tables();
+[[nodiscard]] std::vector<PublishedTable> v6e_tables();
 
 }  // namespace lockstep::validation

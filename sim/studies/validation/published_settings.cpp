@@ -103,6 +103,11 @@ void set_needed_recompute(MeasuredRun& run, const std::string& kept) {
                                          (kept.empty() ? "" : ", ") + kept + "]");
 }
 
+void set_offload(MeasuredRun& run) {
+  constexpr std::int64_t all_layers = 1000;  // of any model here
+  run.set("training.offload.activation_layers", all_layers);
+}
+
 void set_batch(MeasuredRun& run, std::int64_t sequences, std::int64_t length, std::int64_t micro_batch,
                const RunDegrees& degrees) {
   const auto at_once = product({std::max<std::int64_t>(micro_batch, 1), degrees.replicas()});

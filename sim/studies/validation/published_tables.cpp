@@ -21,7 +21,7 @@ const std::vector<PublishedTable>& published_tables() {
     std::vector<PublishedTable> tables;
     for (auto group : {megatron_tables(), zero3_tables(), megatron_core_tables(), megatron_scaling_tables(),
                        simumax_tables(), mlperf_tables(), fsdp_tables(), internevo_tables(), prime_rl_tables(),
-                       megatron_test_tables(), maxtext_tables(), jax_tables()}) {
+                       megatron_test_tables(), maxtext_tables(), jax_tables(), data_parallel_tables(), v6e_tables()}) {
       std::move(group.begin(), group.end(), std::back_inserter(tables));
     }
     return tables;
