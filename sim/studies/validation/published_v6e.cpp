@@ -20,6 +20,14 @@ void set_slices(MeasuredRun& run, const CsvRow& row, std::int64_t tensor, bool w
   set_batch(run, sequences, row.integer("seq"), row.integer("mbs", sequences / degrees.replicas()), degrees);
 }
 
+/// Collectives between slices of which the loop over layers starts the next before the last one has ended, so that no
+/// iteration waits for the hosts of the slices. After the cluster.
+void set_no_waits_between_slices(MeasuredRun& run) {
+  auto cluster = run.value_of("cluster");
+  if (cluster.find("pods: ") == std::string::npos) return;
+  run.set("cluster", cluster.insert(cluster.size() - 1, ", dcn: {like: ethernet-dcn, barrier: 0 ms}"));
+}
+
 void set_step_time(MeasuredRun& run, const CsvRow& row) {
   if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
 }
@@ -33,6 +41,8 @@ void torchprime(const CsvRow& row, MeasuredRun& run) {
   run.set("training.precision", precision);  // of weights and gradients too, without fp32 copies
   run.set("training.optimizer", row.text("optimizer"));
   run.set("training.cross_entropy.mode", "in place");
+  // Nothing clips gradients (trainer/base_trainer.py), and the step is one graph, so that an update waits for its own.
+  if (!is_true(row.text("scan"))) run.set("training.optimizer_barrier", "false");
   if (row.text("remat") != "full") return skip(run, "rematerialisation '" + row.text("remat") + "' is not known");
   if (name.starts_with("Mixtral")) {
     // moe_implementation: dropping with capacity_factor: 1.25 (configs/model/mixtral-8x7b.yaml); the product that
@@ -52,13 +62,18 @@ void axlearn(const CsvRow& row, MeasuredRun& run) {
   set_family(run, row.text("model"), row.text("chip"), precision);
   set_model(run, row);
   set_slices(run, row, 1, false);
+  // xla_tpu_enable_sunk_dcn_allreduce_done_with_host_reduction (common/compiler_options.py): "group non-blocking DCN
+  // collectives into as few stages as possible".
+  set_no_waits_between_slices(run);
   run.set("training.precision", precision);
   run.set("training.weight_precision", "fp32");
   run.set("training.cross_entropy.mode", "in place");
   run.set("training.gradient_clipping", "true");
   if (row.text("kept") != "query_proj key_proj value_proj context out_proj")
     return skip(run, "kept results '" + row.text("kept") + "' are not known");
-  set_needed_recompute(run, "query projection, key projection, value projection, attention, attention output");
+  // Attention runs again, though its result is kept, for the sums of its softmax: make_splash_mha is called without
+  // residual_checkpoint_name (common/flash_attention/tpu_attention.py), so no policy can name them.
+  set_needed_recompute(run, "query projection, key projection, value projection, attention output");
   set_offload(run);
   set_step_time(run, row);
 }
@@ -85,8 +100,10 @@ std::vector<PublishedTable> v6e_tables() {
        "LLaMA 2's 70B with AXLearn on TPU v6e (apple/axlearn)",
        {"Weights and moments in fp32, cast where they are used; FSDP over a slice, replicas over slices; gradients "
         "clipped.",
-        "The projections of attention and its result are kept on the host, MLPs run again but for their last "
-        "product. The run is believed to be of the commit's state, with the TPU's flash attention."},
+        "The projections of attention are kept on the host. MLPs run again but for their last product, and attention "
+        "for what its kernel keeps beside its result. No layer waits for the hosts of other slices (the flag that "
+        "sinks the ends of all-reduces). The run is believed to be of the commit's state, with the TPU's flash "
+        "attention."},
        {"model", "chip", "chips_per_slice", "slices", "layers", "d_model", "d_ff", "heads", "kv_heads", "vocab", "seq",
         "gbs", "mbs", "ici_fsdp", "kept", "precision", "step_time_s"},
        axlearn},

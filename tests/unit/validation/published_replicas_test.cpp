@@ -88,14 +88,16 @@ TEST(PublishedTables, TorchprimeOnV6e) {
 }
 
 // 1,024 sequences of 4,096 tokens: one on each chip of four slices, four microbatches on one slice. Attention's
-// projections and its result wait on the host.
+// projections wait on the host, it runs again, and layers do not wait for other slices.
 TEST(PublishedTables, AxlearnOnV6e) {
   const auto runs = runs_of("axlearn_v6e");
   EXPECT_EQ(axis(scenario_of(runs.at(0), "."), "data"), 4);
   EXPECT_EQ(scenario_of(runs.at(0), ".").batch.microbatches, 1);
   EXPECT_EQ(scenario_of(runs.at(1), ".").batch.microbatches, 4);
   EXPECT_EQ(runs.at(1).value_of("training.recompute.kept"),
-            "[down projection, query projection, key projection, value projection, attention, attention output]");
+            "[down projection, query projection, key projection, value projection, attention output]");
+  EXPECT_THAT(runs.at(0).value_of("cluster"), HasSubstr("barrier: 0 ms"));
+  EXPECT_EQ(runs.at(1).value_of("cluster"), "{chip: tpu-v6e, shape: [16, 16]}");
   EXPECT_EQ(runs.at(1).value_of("training.offload.activation_layers"), "1000");
   EXPECT_THAT(runs.at(1).value_of("model"), HasSubstr("vocabulary: 32768"));
 }
