@@ -41,8 +41,6 @@ void torchprime(const CsvRow& row, MeasuredRun& run) {
   run.set("training.precision", precision);  // of weights and gradients too, without fp32 copies
   run.set("training.optimizer", row.text("optimizer"));
   run.set("training.cross_entropy.mode", "in place");
-  // Nothing clips gradients (trainer/base_trainer.py), and the step is one graph, so that an update waits for its own.
-  if (!is_true(row.text("scan"))) run.set("training.optimizer_barrier", "false");
   if (row.text("remat") != "full") return skip(run, "rematerialisation '" + row.text("remat") + "' is not known");
   if (name.starts_with("Mixtral")) {
     // moe_implementation: dropping with capacity_factor: 1.25 (configs/model/mixtral-8x7b.yaml); the product that
