@@ -28,9 +28,10 @@ int bits_of(topologies::Precision precision) {
 }
 bool is_small(const StepTraits& traits) { return traits.parameters < small_parameters; }
 
-/// Whether a step of these traits is in the pool of that kind for the other.
-bool pooled(PoolKind kind, const StepTraits& one, const StepTraits& other) {
-  if (is_small(one) != is_small(other)) return false;
+/// Whether a step of these traits is in that pool for the other.
+bool pooled(const InCommon& in_common, const StepTraits& one, const StepTraits& other) {
+  const auto kind = in_common.kind;
+  if (in_common.size && is_small(one) != is_small(other)) return false;
   if (kind == PoolKind::all) return true;
   if (one.method != other.method) return false;
   if (kind == PoolKind::any_generation) return true;
@@ -57,14 +58,14 @@ struct Neighbourhood {
   Pool pool, others;
 };
 
-/// Families of the same method that are not in the pool of that kind.
-Pool neighbours(const std::vector<ValidatedFamily>& families, PoolKind kind, const StepTraits& traits,
+/// Families of the same method that are not in the pool.
+Pool neighbours(const std::vector<ValidatedFamily>& families, const InCommon& pool, const StepTraits& traits,
                 std::string_view without_source) {
   Pool others;
-  if (kind != PoolKind::width && kind != PoolKind::method) return others;
+  if (pool.kind != PoolKind::width && pool.kind != PoolKind::method) return others;
   for (const auto& family : families) {
-    if (family.table != without_source && pooled(PoolKind::any_generation, family.traits, traits) &&
-        !pooled(kind, family.traits, traits))
+    if (family.table != without_source && pooled({PoolKind::any_generation, pool.size}, family.traits, traits) &&
+        !pooled(pool, family.traits, traits))
       others.push_back(&family);
   }
   return others;
@@ -130,7 +131,7 @@ Pool left_out_pool(const std::vector<ValidatedFamily>& families, PoolKind kind, 
   for (const auto& family : families) {
     const bool other_generation = family.traits.generation != of.traits.generation;
     const bool other_method = family.traits.method != of.traits.method;
-    if (family.table != of.table && pooled(kind, family.traits, of.traits) &&
+    if (family.table != of.table && pooled({kind}, family.traits, of.traits) &&
         (kind != PoolKind::any_generation || other_generation) && (kind != PoolKind::all || other_method))
       pool.push_back(&family);
   }
@@ -160,7 +161,7 @@ std::vector<LeftOut> left_out_intervals(const std::vector<ValidatedFamily>& fami
     auto found = known.find(key);
     if (found == known.end()) {
       const Neighbourhood of{left_out_pool(families, kind, family),
-                             neighbours(families, kind, family.traits, family.table)};
+                             neighbours(families, {kind}, family.traits, family.table)};
       if (rows_of(of.pool) < least_rows) continue;
       found = known.emplace(key, Made{interval_of(of), sources_of(of.pool)}).first;
     }
@@ -192,12 +193,13 @@ double doubt_of(const std::vector<LeftOut>& left_out) {
 
 std::string percents(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
 
-std::string name_of(PoolKind kind, const StepTraits& traits) {
+std::string name_of(const InCommon& in_common, const StepTraits& traits) {
+  const auto kind = in_common.kind;
   std::string text;
   if (kind == PoolKind::width || kind == PoolKind::method) text = traits.generation + ", ";
   text += kind == PoolKind::all ? "all methods" : std::string(name(traits.method));
   if (kind == PoolKind::width) text += ", " + std::to_string(bits_of(traits.precision)) + " bits";
-  return text + (is_small(traits) ? ", models below 1e9 parameters" : "");
+  return text + (in_common.size && is_small(traits) ? ", models below 1e9 parameters" : "");
 }
 
 }  // namespace
@@ -213,31 +215,35 @@ ErrorBands::ErrorBands(std::vector<ValidatedFamily> families) : families_(std::m
 
 ErrorBands::Found ErrorBands::pool_of(const StepTraits& traits, std::string_view without_source) const {
   Found found;
-  for (const auto tried : all_pool_kinds) {
-    found.kind = tried;
-    found.families.clear();
-    for (const auto& family : families_) {
-      if (family.table != without_source && pooled(tried, family.traits, traits)) found.families.push_back(&family);
+  for (const bool size : {true, false}) {
+    for (const auto kind : all_pool_kinds) {
+      found.in_common = {kind, size};
+      found.families.clear();
+      for (const auto& family : families_) {
+        if (family.table != without_source && pooled(found.in_common, family.traits, traits))
+          found.families.push_back(&family);
+      }
+      if (rows_of(found.families) >= least_rows) return found;
     }
-    if (rows_of(found.families) >= least_rows) break;
   }
   return found;
 }
 
 std::optional<Scatter> ErrorBands::scatter(const StepTraits& traits) const {
-  const auto [pool, kind] = pool_of(traits, "");
+  const auto [pool, in_common] = pool_of(traits, "");
   if (pool.empty()) return {};
   auto scatter = scatter_of(pool);
-  scatter.pool = name_of(kind, traits);
+  scatter.pool = name_of(in_common, traits);
   return scatter;
 }
 
 std::optional<ErrorBand> ErrorBands::of(const StepTraits& traits, std::string_view without_source) const {
-  const auto [pool, kind] = pool_of(traits, without_source);
+  const auto [pool, in_common] = pool_of(traits, without_source);
   if (pool.empty()) return {};
+  const auto kind = in_common.kind;
   ErrorBand band;
   band.kind = kind;
-  band.pool = name_of(kind, traits);
+  band.pool = name_of(in_common, traits);
   band.rows = rows_of(pool);
   std::int64_t most_chips = 0;
   double most_network = 0;
@@ -246,7 +252,7 @@ std::optional<ErrorBand> ErrorBands::of(const StepTraits& traits, std::string_vi
     most_network = std::max(most_network, family->traits.network);
   }
   band.sources = sources_of(pool);
-  const Neighbourhood near{pool, neighbours(families_, kind, traits, without_source)};
+  const Neighbourhood near{pool, neighbours(families_, in_common, traits, without_source)};
   auto interval = interval_of(near).widened(doubt(kind), band.sources);
   if (traits.chips > 2 * most_chips) {
     interval.high +=
@@ -267,6 +273,10 @@ std::optional<ErrorBand> ErrorBands::of(const StepTraits& traits, std::string_vi
   } else if (kind == PoolKind::any_generation) {
     band.widened.push_back("no " + traits.generation + " was measured so");
   }
+  const bool of_other_size = std::any_of(pool.begin(), pool.end(), [&](const ValidatedFamily* family) {
+    return is_small(family->traits) != is_small(traits);
+  });
+  if (of_other_size) band.widened.push_back("too few models of its size were measured");
   if (kind == PoolKind::all) band.widened.push_back("nothing like it was measured");
   band.apart = apart_in(pool);
   band.low = std::exp(interval.low);
@@ -274,9 +284,15 @@ std::optional<ErrorBand> ErrorBands::of(const StepTraits& traits, std::string_vi
   return band;
 }
 
+ErrorBands::Held ErrorBands::Coverage::all() const {
+  Held sum;
+  for (const auto& [table, held] : of_tables)
+    sum = {sum.rows + held.rows, sum.inside + held.inside, sum.left_out + held.left_out};
+  return sum;
+}
+
 std::vector<ErrorBands::Coverage> ErrorBands::coverage() const {
   std::map<std::string, Coverage> pools;
-  std::map<std::string, double> rows;
   for (const auto& family : families_) {
     auto traits = family.traits;
     traits.chips = 0;  // the interval of the pool itself
@@ -284,38 +300,19 @@ std::vector<ErrorBands::Coverage> ErrorBands::coverage() const {
     const auto own = of(traits), without = of(traits, family.table);
     auto& pool = pools[own->pool];
     pool.band = *own;
+    auto& held = pool.of_tables[family.table];
     const double each = static_cast<double>(family.rows) / static_cast<double>(family.residuals.size());
     for (const double residual : family.residuals) {
-      pool.inside += own->low <= residual && residual <= own->high ? each : 0;
-      pool.left_out += without && without->low <= residual && residual <= without->high ? each : 0;
+      held.inside += own->low <= residual && residual <= own->high ? each : 0;
+      held.left_out += without && without->low <= residual && residual <= without->high ? each : 0;
     }
-    rows[own->pool] += static_cast<double>(family.rows);
+    held.rows += static_cast<double>(family.rows);
   }
   std::vector<Coverage> made;
-  for (auto& [name, pool] : pools) {
-    pool.inside /= rows[name];
-    pool.left_out /= rows[name];
-    made.push_back(std::move(pool));
-  }
+  for (auto& [name, pool] : pools) made.push_back(std::move(pool));
   std::stable_sort(made.begin(), made.end(),
                    [](const Coverage& one, const Coverage& other) { return one.band.rows > other.band.rows; });
   return made;
-}
-
-std::map<std::string, double> ErrorBands::coverage_of_tables() const {
-  std::map<std::string, double> held, rows;
-  for (const auto& family : families_) {
-    auto traits = family.traits;
-    traits.chips = 0;
-    traits.network = 0;
-    const auto without = of(traits, family.table);
-    const double each = static_cast<double>(family.rows) / static_cast<double>(family.residuals.size());
-    for (const double residual : family.residuals)
-      held[family.table] += without && without->low <= residual && residual <= without->high ? each : 0;
-    rows[family.table] += static_cast<double>(family.rows);
-  }
-  for (auto& [table, share] : held) share /= rows[table];
-  return held;
 }
 
 }  // namespace lockstep::validation

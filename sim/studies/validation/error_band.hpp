@@ -7,6 +7,8 @@
 ///
 ///   generation, method, width   ->   generation, method   ->   method   ->   all
 ///
+/// Where all small models, or all others, have too few rows, models of any size make the same pools.
+///
 /// Rows of one source resemble each other, so a row counts 1 / sqrt(rows of its source). A pool of few sources knows
 /// little of the next one: beside them the steps of the same method on other generations and in other widths count as
 /// one source more, so that they weigh less the more sources the pool has. The interval is widened by
@@ -52,6 +54,12 @@ enum class PoolKind { width, method, any_generation, all };
 inline constexpr PoolKind all_pool_kinds[] = {PoolKind::width, PoolKind::method, PoolKind::any_generation,
                                               PoolKind::all};
 
+/// What the steps of a pool have in common.
+struct InCommon {
+  PoolKind kind = PoolKind::all;
+  bool size = true;  ///< whether all their models have fewer than small_parameters, or none has
+};
+
 /// How measured steps of a pool lie about their predictions, as standard deviations of log(measured / predicted).
 struct Scatter {
   double machine = 0;  ///< of a machine's steps together, one source and chip being a machine
@@ -84,23 +92,27 @@ class ErrorBands {
   [[nodiscard]] std::optional<ErrorBand> of(const StepTraits& traits) const { return of(traits, ""); }
   /// That of the pool in which `of` puts the step.
   [[nodiscard]] std::optional<Scatter> scatter(const StepTraits& traits) const;
-  /// A pool that validated steps are in, and how many of them its interval holds.
+  /// How many rows lie in an interval.
+  struct Held {
+    double rows = 0;
+    double inside = 0;    ///< of the rows, in the interval of their pool
+    double left_out = 0;  ///< of the rows, in the interval that is made without their source
+  };
+  /// A pool, and the validated steps that take their band from it.
   struct Coverage {
     ErrorBand band;
-    double inside = 0;    ///< share of its rows that the interval holds
-    double left_out = 0;  ///< share of its rows that the interval made without their source holds
+    std::map<std::string, Held> of_tables;
+    [[nodiscard]] Held all() const;
   };
-  /// In order of their rows, the most first.
+  /// In order of the pools' rows, the most first.
   [[nodiscard]] std::vector<Coverage> coverage() const;
-  /// By table, the share of its rows that the intervals made without the table hold.
-  [[nodiscard]] std::map<std::string, double> coverage_of_tables() const;
   /// By how much intervals of one source are widened, less 1.
   [[nodiscard]] double doubt(PoolKind kind) const { return doubts_[static_cast<std::size_t>(kind)]; }
 
  private:
   struct Found {
     std::vector<const ValidatedFamily*> families;
-    PoolKind kind = PoolKind::all;
+    InCommon in_common;
   };
   [[nodiscard]] Found pool_of(const StepTraits& traits, std::string_view without_source) const;
   [[nodiscard]] std::optional<ErrorBand> of(const StepTraits& traits, std::string_view without_source) const;

@@ -120,6 +120,7 @@ void tpu_recipes(const CsvRow& row, MeasuredRun& run) {
   if (slices > 1 && !across) run.set("mesh.data", "[pod]");
   if (degrees.ranks() != chips) return skip(run, "the degrees do not make up the chips");
   set_degrees(run, degrees);
+  if (name.starts_with("GPT3")) set_decomposed_gathers(run, degrees);
   const auto sequences = row.integer("gbs");
   set_batch(run, sequences, row.integer("seq"), sequences / degrees.replicas(), degrees);
   if (name.starts_with("Mixtral")) {

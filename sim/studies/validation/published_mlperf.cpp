@@ -36,8 +36,10 @@ void google(const CsvRow& row, const std::string& accelerator, std::int64_t chip
   degrees.fsdp = flag(flags, "ici_fsdp_parallelism=");
   degrees.data = slices > 1 ? slices : flag(flags, "ici_data_parallelism=");
   if (slices > 1) run.set("mesh.data", "[pod]");
+  set_no_waits_between_slices(run);
   if (degrees.ranks() != chips) return skip(run, "the degrees do not make up the chips");
   set_degrees(run, degrees);
+  set_decomposed_gathers(run, degrees);
   const auto sequences = row.integer("gbs");
   set_batch(run, sequences, row.integer("seq"), sequences / degrees.replicas(), degrees);
   run.set("training.cross_entropy", "in place");
@@ -110,9 +112,13 @@ std::vector<PublishedTable> mlperf_tables() {
             "communication runs as the node's library does it by default.",
             "Google: int8 products; `save_dot` and `minimal` policies keep every product but those that they name "
             "(`ffn1`, `mlpwi`: the MLP's first). Activations between products are split over the tensor axis, and the "
-            "loss works in place, as MaxText's. FSDP over a slice, replicas over slices.",
-            "A block of Google's logs ends with an evaluation, which they do not time. On v6e it is taken off, each "
-            "of its forward passes as a quarter of a training step's time for as many tokens; v5p's steps contain it."},
+            "loss works in place, as MaxText's. FSDP over a slice, replicas over slices. Products of tensor-parallel "
+            "ranks run beside their collectives (`xla_tpu_decompose_all_gather_einsum=true`; it names gathers alone, "
+            "reductions are taken alike).",
+            "A block of Google's logs ends with an evaluation, which they do not time. It is taken off, each of its "
+            "forward passes as a third of a training step's time for as many tokens, or as a quarter with full "
+            "rematerialisation. Layers do not wait for hosts between slices, which do not reduce "
+            "(`xla_tpu_use_megascale_host_reduction=false`)."},
            {"benchmark", "accelerator", "n_accel", "gbs", "seq", "tp", "pp", "vp", "cp", "mbs", "fp8", "tpu_parallel",
             "step_time_s_median_from_blocks"},
            mlperf},

@@ -103,6 +103,16 @@ void set_needed_recompute(MeasuredRun& run, const std::string& kept) {
                                          (kept.empty() ? "" : ", ") + kept + "]");
 }
 
+void set_decomposed_gathers(MeasuredRun& run, const RunDegrees& degrees) {
+  if (degrees.tensor > 1) run.set("communication.collective_matmul", "true");
+}
+
+void set_no_waits_between_slices(MeasuredRun& run) {
+  auto cluster = run.value_of("cluster");
+  if (cluster.find("pods: ") == std::string::npos) return;
+  run.set("cluster", cluster.insert(cluster.size() - 1, ", dcn: {like: ethernet-dcn, barrier: 0 ms}"));
+}
+
 void set_offload(MeasuredRun& run) {
   constexpr std::int64_t all_layers = 1000;  // of any model here
   run.set("training.offload.activation_layers", all_layers);

@@ -20,14 +20,6 @@ void set_slices(MeasuredRun& run, const CsvRow& row, std::int64_t tensor, bool w
   set_batch(run, sequences, row.integer("seq"), row.integer("mbs", sequences / degrees.replicas()), degrees);
 }
 
-/// Collectives between slices of which the loop over layers starts the next before the last one has ended, so that no
-/// iteration waits for the hosts of the slices. After the cluster.
-void set_no_waits_between_slices(MeasuredRun& run) {
-  auto cluster = run.value_of("cluster");
-  if (cluster.find("pods: ") == std::string::npos) return;
-  run.set("cluster", cluster.insert(cluster.size() - 1, ", dcn: {like: ethernet-dcn, barrier: 0 ms}"));
-}
-
 void set_step_time(MeasuredRun& run, const CsvRow& row) {
   if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
 }
@@ -37,6 +29,7 @@ void torchprime(const CsvRow& row, MeasuredRun& run) {
   const auto precision = precision_called(run, row.text("precision"));
   set_family(run, name + ", " + attention, row.text("chip"), precision);
   set_model(run, row);
+  if (attention == "flash") run.set("training.attention_kernel", "pallas-flash");
   set_slices(run, row, row.integer("ici_tp", 1), row.text("dcn") == "fsdp");
   run.set("training.precision", precision);  // of weights and gradients too, without fp32 copies
   run.set("training.optimizer", row.text("optimizer"));
@@ -88,7 +81,7 @@ std::vector<PublishedTable> v6e_tables() {
         "FSDP over a slice; slices are replicas, or split the weights further where the row says so. Activations "
         "between products of tensor-parallel ranks are split, here along the sequence.",
         "The step is compiled as a whole, so XLA writes neither the exponentials of the loss nor an fp32 copy of its "
-        "logits. Flash and splash attention have the chip's one rate.",
+        "logits. Flash attention is JAX's older kernel (`pallas-flash`).",
         "Mixtral has 1.25 slots of a fair share, moved by masks."},
        {"model", "chip",      "chips_per_slice", "slices",  "layers",    "d_model",   "d_ff",
         "heads", "kv_heads",  "vocab",           "seq",     "gbs",       "ici_fsdp",  "ici_tp",

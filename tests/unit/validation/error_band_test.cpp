@@ -79,8 +79,40 @@ TEST(ErrorBand, TheFirstPoolWithEnoughRows) {
   EXPECT_EQ(new_method->rows, 33U);
   auto tiny = traits("a", Method::fsdp);
   tiny.parameters = 1e8;
-  EXPECT_FALSE(bands.of(tiny)) << "no step of so small a model was measured";
+  EXPECT_EQ(bands.of(tiny)->pool, "a, fsdp, 16 bits");
+  EXPECT_THAT(bands.of(tiny)->widened, testing::ElementsAre("too few models of its size were measured"));
   EXPECT_FALSE(ErrorBands({}).of(tiny));
+}
+
+// Small models are a pool of their own, of whatever method, unless fewer than ten were measured: then a small model
+// takes the band of large ones, rather than one of nine rows.
+TEST(ErrorBand, FewSmallModelsAreNoPool) {
+  auto small = traits("a", Method::pipeline);
+  small.parameters = 1e8;
+  for (const int measured : {9, 10}) {
+    const ErrorBands bands({family("t", traits("a", Method::fsdp), 0, 0.1), family("s", small, 0.5, 0, measured)});
+    auto asked = traits("a", Method::fsdp);
+    asked.parameters = 2e8;
+    const auto band = bands.of(asked);
+    ASSERT_TRUE(band);
+    EXPECT_EQ(band->pool, measured == 9 ? "a, fsdp, 16 bits" : "all methods, models below 1e9 parameters");
+    EXPECT_NEAR(std::log(band->high), measured == 9 ? 0.1 * (3.0 * 10 / 11 - 1.5) : 0.5, 1e-9);
+  }
+}
+
+// Two sources of one pool, the one exactly right and the other 50 % slow: the pool's interval holds both, but none that
+// is made of the other alone and of which nothing is left to tell how far sources lie apart.
+TEST(ErrorBand, CoverageSaysWhichSourceIsNotHeld) {
+  const ErrorBands bands({family("t", traits("a", Method::fsdp), 0, 0, 12),
+                          family("u", traits("a", Method::fsdp), 0.5, 0, 20)});
+  const auto pools = bands.coverage();
+  ASSERT_EQ(pools.size(), 1U);
+  EXPECT_EQ(pools[0].of_tables.at("t").rows, 12);
+  EXPECT_EQ(pools[0].of_tables.at("u").inside, 20);
+  EXPECT_EQ(pools[0].of_tables.at("u").left_out, 0);
+  EXPECT_EQ(pools[0].all().rows, 32);
+  EXPECT_EQ(pools[0].all().inside, 32);
+  EXPECT_EQ(pools[0].all().left_out, 0);
 }
 
 // Sources whose centers differ by more than they spread: an interval of three of them holds the fourth only when it is
@@ -96,8 +128,9 @@ TEST(ErrorBand, IsWidenedUntilLeftOutSourcesAreHeld) {
   EXPECT_GT(bands.doubt(PoolKind::width), 0);
   const auto coverage = bands.coverage();
   ASSERT_EQ(coverage.size(), 1U);
-  EXPECT_GE(coverage[0].left_out, 0.75) << "intervals of eleven sources promise 0.8, and know a little less";
-  EXPECT_GE(coverage[0].inside, coverage[0].left_out);
+  const auto held_of = coverage[0].all();
+  EXPECT_GE(held_of.left_out, 0.75 * held_of.rows) << "intervals of eleven sources promise 0.8, and know a little less";
+  EXPECT_GE(held_of.inside, held_of.left_out);
   // New sources of the same distribution: 80 % of their rows, as promised, to within what 200 of them can tell.
   const auto band = *bands.of(of);
   double held = 0;

@@ -189,17 +189,6 @@ std::string tables_part(const std::vector<validation::ValidatedRun>& runs) {
   return text + "\n";
 }
 
-std::string covered_tables_part(const std::vector<validation::ValidatedRun>& runs) {
-  const auto held = validation::ErrorBands(validated_families(runs)).coverage_of_tables();
-  if (held.empty()) return "";
-  std::string text =
-      "How many rows of a table lie in the bands of steps like them, which were made without the table:\n\n| table | "
-      "in "
-      "band % |\n|---|---|\n";
-  for (const auto& [table, share] : held) text += "| " + table + " | " + fixed(100 * share, 0) + " |\n";
-  return text + "\n";
-}
-
 constexpr double memory_mean = 10, memory_refused = 3;  // percent
 
 std::string memory_part(const std::vector<validation::ValidatedRun>& runs) {
@@ -237,36 +226,99 @@ std::string worst_part(const std::vector<validation::ValidatedRun>& runs) {
   return text + "\n";
 }
 
+using Held = validation::ErrorBands::Held;
+using Pools = std::vector<validation::ErrorBands::Coverage>;
+
+constexpr double least_held = 0.7, most_held = 0.9;  ///< of the left-out rows of a pool
+
+std::string pools_part(const Pools& pools) {
+  std::string text =
+      "| pool | rows | sources | measured from % | to % | steps with this band | inside % | inside if left out % "
+      "|\n|---|---|---|---|---|---|---|---|\n";
+  for (const auto& pool : pools) {
+    const auto& band = pool.band;
+    const auto held = pool.all();
+    text += "| " + band.pool + " | " + std::to_string(band.rows) + " | " + std::to_string(band.sources) + " | " +
+            with_sign(band.low - 1) + " | " + with_sign(band.high - 1) + " | " + fixed(held.rows, 0) + " | " +
+            fixed(100 * held.inside / held.rows, 0) + " | " + fixed(100 * held.left_out / held.rows, 0) + " |\n";
+  }
+  return text;
+}
+
+/// The pools that hold too few of their left-out rows or too many, each with the source that is held least or most.
+std::string pools_outside(const Pools& pools) {
+  std::string few, many;
+  for (const auto& pool : pools) {
+    const auto held = pool.all();
+    const double share = held.left_out / held.rows;
+    if (held.rows < static_cast<double>(validation::least_rows) || (share >= least_held && share <= most_held)) continue;
+    if (share > most_held) {
+      many += "- " + pool.band.pool + ": " + fixed(100 * share, 0) + " %\n";
+      continue;
+    }
+    few += "- " + pool.band.pool + ": " + fixed(100 * share, 0) + " %";
+    for (const auto& [table, of_table] : pool.of_tables) {
+      if (of_table.left_out < least_held * of_table.rows)
+        few += "; " + table + " " + fixed(of_table.left_out, 0) + " of " + fixed(of_table.rows, 0);
+    }
+    few += "\n";
+  }
+  const auto rows = std::to_string(validation::least_rows);
+  std::string text;
+  if (!few.empty())
+    text += "\nPools of " + rows + " or more steps that hold less than " + fixed(100 * least_held, 0) +
+            " % of their left-out rows, with the tables of which it is true too:\n\n" + few;
+  if (!many.empty()) text += "\nThose that hold more than " + fixed(100 * most_held, 0) + " %:\n\n" + many;
+  return text;
+}
+
+std::string covered_tables_part(const Pools& pools) {
+  std::map<std::string, Held> tables;
+  Held all;
+  for (const auto& pool : pools) {
+    for (const auto& [table, held] : pool.of_tables) {
+      tables[table].rows += held.rows;
+      tables[table].left_out += held.left_out;
+      all.rows += held.rows;
+      all.left_out += held.left_out;
+    }
+  }
+  double mean = 0;
+  for (const auto& [table, held] : tables) mean += held.left_out / held.rows / static_cast<double>(tables.size());
+  std::string text = "Of all steps " + fixed(100 * all.left_out / all.rows, 0) +
+                     " % lie in the bands of steps like them that are made without their table, and of a table's steps " +
+                     fixed(100 * mean, 0) + " % on the mean over tables:\n\n| table | in band % |\n|---|---|\n";
+  for (const auto& [table, held] : tables)
+    text += "| " + table + " | " + fixed(100 * held.left_out / held.rows, 0) + " |\n";
+  return text + "\n";
+}
+
 std::string band_part(const std::vector<validation::ValidatedRun>& runs) {
   const validation::ErrorBands bands(validated_families(runs));
   const auto pools = bands.coverage();
   if (pools.empty()) return "";
   std::string text =
-      "### The band\n\nWhere 80 % of similar measured steps lay, relative to the prediction, and how many rows that "
-      "interval holds: all rows of the pool, and those of each source in intervals that were made without it.\n\n"
-      "| pool | rows | sources | measured from % | to % | rows inside % | left-out rows inside % "
-      "|\n|---|---|---|---|---|---|---|\n";
-  for (const auto& pool : pools) {
-    const auto& band = pool.band;
-    text += "| " + band.pool + " | " + std::to_string(band.rows) + " | " + std::to_string(band.sources) + " | " +
-            with_sign(band.low - 1) + " | " + with_sign(band.high - 1) + " | " + fixed(100 * pool.inside, 0) + " | " +
-            fixed(100 * pool.left_out, 0) + " |\n";
-  }
-  text += "\nIntervals are widened on both sides of their median by 1 + doubt / sources of the pool, with doubts of ";
+      "### The band\n\nWhere 80 % of similar measured steps lay, relative to the prediction. A step takes the band of "
+      "the narrowest pool with enough rows; the last columns say how many of the steps that take it lie inside, and how "
+      "many lie in the band that each would get without its own source.\n\n" +
+      pools_part(pools) + pools_outside(pools) +
+      "\nIntervals are widened on both sides of their median by 1 + doubt / sources of the pool, with doubts of ";
   for (const auto kind : validation::all_pool_kinds)
     text += (kind == validation::PoolKind::width ? ""
              : kind == validation::PoolKind::all ? " and "
                                                  : ", ") +
             fixed(bands.doubt(kind), 1);
   return text +
-         " for pools of one generation, method and width, of one generation and method, of one method, and of all.\n\n";
+         " for pools of one generation, method and width, of one generation and method, of one method, and of "
+         "all.\n\n" +
+         covered_tables_part(pools);
 }
 
 }  // namespace
 
 std::string validation_page(const std::vector<validation::ValidatedRun>& runs, const ValidationStudies& studies) {
   auto text = worst_part(runs) + targets_part(runs) + kinds_part(runs) + tables_part(runs) + band_part(runs) +
-              covered_tables_part(runs) + own_steps_part(studies.own_steps) + memory_part(runs) +
+              own_steps_part(studies.own_steps) + memory_part(runs) +
               collective_errors_part(studies.collectives) + ablation_part(studies.ablation) +
               left_out_part(studies.left_out);
   text +=
