@@ -332,6 +332,23 @@ TEST_F(Plan, FewestChipsForADeadline) {
               HasSubstr("no number of chips in the range finishes in "));
 }
 
+// Four sequences of 512 tokens on each of 8 chips: as one microbatch or two they have 2,048 and 1,024 tokens, enough
+// for 1,000 tiles, and as four 512. No microbatch is enough for 3,000.
+TEST_F(Plan, LossesAreCutIntoTheirTiles) {
+  const Words alone{"--set", "search={tensor: 1, context: 1, pipeline: 1, zero: 3, recompute: none}"};
+  Words arguments{"plan", "node.yaml", "--set", "training.cross_entropy.tiles=1000"};
+  arguments.insert(arguments.end(), alone.begin(), alone.end());
+  const auto found = json(arguments);
+  EXPECT_EQ(found["proof"]["space"], 2);
+  ASSERT_EQ(found["best"].size(), 2U);
+  for (const auto& plan : found["best"]) EXPECT_LE(plan["microbatches"], 2);
+  refused(
+      {"--set", "training.cross_entropy.tiles=3000", alone[0], alone[1]},
+      "--set search: search: no plan splits 32 sequences over 8 chips (training.cross_entropy.tiles: 2048 tokens of "
+      "a rank's microbatch cannot be cut into 3000 tiles); expected sizes that multiply to the chips and divide the "
+      "model and the batch");
+}
+
 TEST_F(Plan, RefusesWhatMakesNoSense) {
   refused({"--chips", "64"}, "--chips: '64' is not a range; expected two numbers such as 64..1024");
   refused({"--chips", "64..8"}, "--chips: '64..8' is not a range; expected two numbers such as 64..1024");

@@ -91,6 +91,51 @@ TEST_F(Validate, DataInAFolder) {
   EXPECT_GT(made["rows"][0]["predicted_s"], 0);
   EXPECT_EQ(made["rows"][1]["skipped_because"], "no shape of 'Something else'");
   EXPECT_EQ(made["families"][0]["skipped"], 1);
+  EXPECT_THAT(good({"validate", "--data", "data", "--model-of-time", "ideal"}),
+              HasSubstr("  1 of megatron_llama3_fp8_h100: no shape of 'Something else' (line 3)\n"));
+}
+
+// A typing error in a table of a published name is told at its cell; a blank skips its row, at its cell too.
+TEST_F(Validate, UnreadableCellsOfPublishedTables) {
+  const std::string header =
+      "model,layers,d_model,seq,gbs,mbs,precision,chip,n_chips,tp,pp,cp,vp,ga,tokens_per_s_per_gpu,tflops_per_gpu,step_"
+      "time_s_derived,source,verified\n";
+  const auto row = [](const std::string& sequences) {
+    return "LLAMA3-8B,32,4096,8192," + sequences + ",1,BF16,H100 (DGX),8,1,1,2,1,4,10000,,,nowhere,\n";
+  };
+  std::filesystem::create_directories(scratch / "work" / "data");
+  const std::string file = "data/megatron_llama3_fp8_h100.csv";
+  write(file, header + row("many") + row("16") + row("6teen"));
+  const auto told = run({"validate", "--data", "data"});
+  EXPECT_EQ(told.exit_code, 2);
+  EXPECT_EQ(told.output, "");
+  const std::string expected = "expected an integer of at least 1; an empty cell skips its row\n";
+  EXPECT_EQ(told.errors, file + ":2:24: gbs: 'many' is not a count; " + expected + file +
+                             ":4:24: gbs: '6teen' is not a count; " + expected);
+  write(file, header + row("") + row("16"));
+  EXPECT_THAT(good({"validate", "--data", "data", "--model-of-time", "ideal"}),
+              HasSubstr("1 of megatron_llama3_fp8_h100: megatron_llama3_fp8_h100.csv:2:24: gbs: is empty; "));
+}
+
+// A published table that the folder lacks is a file that is missing there.
+TEST_F(Validate, TablesThatTheFolderLacks) {
+  std::filesystem::create_directories(scratch / "work" / "data");
+  const auto told = run({"validate", "jax_gpu", "--data", "data"});
+  EXPECT_EQ(told.exit_code, 2);
+  EXPECT_EQ(told.errors, "data/jax_gpu.csv: no such file; expected table jax_gpu in the folder of --data\n");
+}
+
+// One mistake is told once, and a table without rows is one.
+TEST_F(Validate, OwnRunsThatWereNotMeasured) {
+  const std::string header = "model,cluster,fsdp,sequences,sequence_length,measured_step_s\n";
+  write("own.csv", header + "llama-3-8b,tpu-v5p:4x4x4,64,64,8192,-2\n");
+  EXPECT_EQ(run({"validate", "own.csv"}).errors,
+            "own.csv:2:37: measured_step_s: '-2' is not a number above 0; expected a plain number without a unit\n");
+  write("own.csv", header);
+  const auto told = run({"validate", "own.csv"});
+  EXPECT_EQ(told.exit_code, 2);
+  EXPECT_EQ(told.errors, "own.csv:1:1: has no rows; expected a line for each measurement below the header\n");
+  EXPECT_EQ(run({"calibrate", "own.csv", "--chip", "tpu-v5p"}).errors, told.errors);
 }
 
 TEST_F(Validate, ScenariosAndPictures) {
@@ -101,6 +146,19 @@ TEST_F(Validate, ScenariosAndPictures) {
   const auto made = json({"validate", "own.csv", "--plot", "errors.svg"});
   EXPECT_EQ(alone["step_time_s"], made["rows"][1]["predicted_s"]);
   EXPECT_THAT(content("errors.svg"), HasSubstr("own line 2, mine"));
+}
+
+// Nothing is simulated for scenarios, so there is nothing to write or print of the errors.
+TEST_F(Validate, ScenariosAlone) {
+  write("own.csv", own);
+  const auto told = run({"validate", "own.csv", "--scenarios", "made", "--json", "-", "--out", "out", "--ablation"});
+  EXPECT_EQ(told.exit_code, 2);
+  EXPECT_EQ(told.output, "");
+  EXPECT_EQ(
+      told.errors,
+      "--scenarios: simulates nothing, so that nothing is left for --json, --out, --ablation; expected one or the "
+      "other\n");
+  EXPECT_FALSE(std::filesystem::exists(scratch / "work" / "made"));
 }
 
 TEST_F(Validate, APageNeedsItsMarkers) {

@@ -1,6 +1,7 @@
 #include "tools/commands/calibrate_measurements.hpp"
 
 #include "sim/studies/from_trace/timed_kernels.hpp"
+#include "tools/commands/measured_tables.hpp"
 #include "workloads/traces/read_traces.hpp"
 
 namespace lockstep::commands {
@@ -27,7 +28,8 @@ void note_products(const std::filesystem::path& file, const std::vector<calibrat
 }
 
 void read_csv(const std::filesystem::path& file, const std::string& chip, Measurements& into, Problems& problems) {
-  const CsvTable table(file, problems);
+  const auto measured = read_measured_csv(file, problems);
+  const auto& table = *measured;
   if (table.header().empty()) return;
   if (calibration::has_kernel_columns(table)) {
     const auto rows = calibration::read_measured_kernels(table);

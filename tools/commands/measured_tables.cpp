@@ -46,6 +46,14 @@ std::vector<std::filesystem::path> tables_in(const std::filesystem::path& folder
 
 }  // namespace
 
+std::unique_ptr<const CsvTable> read_measured_csv(const std::filesystem::path& file, Problems& problems) {
+  const auto before = problems.size();
+  auto table = std::make_unique<const CsvTable>(file, problems);
+  if (table->rows().empty() && problems.size() == before)
+    table->problem("", "has no rows", "a line for each measurement below the header");
+  return table;
+}
+
 std::vector<std::filesystem::path> measured_files(const std::vector<std::string>& named,
                                                   const std::filesystem::path& given) {
   const auto folder = given.empty() ? shipped_data() : given;
@@ -57,6 +65,10 @@ std::vector<std::filesystem::path> measured_files(const std::vector<std::string>
   for (const auto& text : named) {
     const auto file = is_file_name(text) ? std::filesystem::path(text) : folder / (text + ".csv");
     if (!is_file_name(text) && !std::filesystem::exists(file)) {
+      if (validation::find_published_table(text) != nullptr) {
+        problems.add({{file.string(), 0, 0}, "", "no such file", "table " + text + " in the folder of --data"});
+        continue;
+      }
       const auto near = did_you_mean(text, names);
       problems.add({{"tables", 0, 0},
                     "",
@@ -70,7 +82,7 @@ std::vector<std::filesystem::path> measured_files(const std::vector<std::string>
 }
 
 MeasuredTable read_measured_table(const std::filesystem::path& file, Problems& problems) {
-  auto table = std::make_unique<const CsvTable>(file, problems);
+  auto table = read_measured_csv(file, problems);
   const auto name = file.stem().string();
   const auto folder = file.parent_path();
   if (!validation::has_measured_columns(*table) && has_kernel_columns(*table))

@@ -19,8 +19,11 @@ struct MeasuredTable {
   bool is_of_collectives = false;
 };
 
+/// A CSV of measurements. One that has a header alone is a problem: it has no rows.
+[[nodiscard]] std::unique_ptr<const CsvTable> read_measured_csv(const std::filesystem::path& file, Problems& problems);
+
 /// Files (with .csv or a slash) and tables of `folder` (the shipped ones if empty) by their names; all of the folder's
-/// without any. Refuses names that are no table.
+/// without any. Refuses names that are no table, and those that the folder has no file of.
 [[nodiscard]] std::vector<std::filesystem::path> measured_files(const std::vector<std::string>& named,
                                                                 const std::filesystem::path& folder);
 

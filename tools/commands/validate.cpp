@@ -55,6 +55,26 @@ void write_scenarios(const std::vector<MeasuredTable>& tables, const std::filesy
   }
 }
 
+/// Scenarios are written without a simulation: there are no errors that another option could write or print.
+void refuse_beside_scenarios(const ValidateArguments& arguments) {
+  std::string beside;
+  const auto refuse_if = [&](bool given, const std::string& option) {
+    if (given) beside += (beside.empty() ? "" : ", ") + option;
+  };
+  refuse_if(!arguments.json.empty(), "--json");
+  refuse_if(!arguments.out.empty(), "--out");
+  refuse_if(!arguments.plot.empty(), "--plot");
+  refuse_if(!arguments.errors.empty(), "--errors");
+  refuse_if(!arguments.memory_errors.empty(), "--memory-errors");
+  refuse_if(!arguments.page.empty(), "--update-docs");
+  refuse_if(arguments.families, "--families");
+  refuse_if(arguments.leave_one_out, "--leave-one-out");
+  refuse_if(arguments.ablation, "--ablation");
+  refuse_if(arguments.own_steps > 0, "--own-steps");
+  if (!beside.empty())
+    refuse("--scenarios", "simulates nothing, so that nothing is left for " + beside, "one or the other");
+}
+
 std::vector<validation::ValidatedRun> kernels_of(const std::vector<MeasuredTable>& tables,
                                                  const std::string& model_of_time) {
   std::vector<validation::ValidatedRun> runs;
@@ -166,6 +186,7 @@ std::vector<validation::ValidatedRun> update_page(const ValidateArguments& argum
 }
 
 void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
+  if (!arguments.scenarios.empty()) refuse_beside_scenarios(arguments);
   if (arguments.json != "-") output::check_file_place(arguments.json);
   output::svg::check_place(arguments.plot);
   output::check_folder_place(arguments.scenarios);

@@ -96,7 +96,7 @@ PlanSpace::PlanSpace(const scenario::Scenario& scenario)
   throw ConfigError(
       {{scenario.where("search"), "search",
         "no plan splits " + std::to_string(scenario.batch.sequences) + " sequences over " +
-            std::to_string(scenario.chips()) + " chips" + (no_schedule_.empty() ? "" : " (" + no_schedule_ + ")"),
+            std::to_string(scenario.chips()) + " chips" + (why_none().empty() ? "" : " (" + why_none() + ")"),
         "sizes that multiply to the chips and divide the model and the batch"}});
 }
 
@@ -157,34 +157,54 @@ void PlanSpace::tell_why_no_schedule(const Node& node) {
     no_schedule_ = why->what;
 }
 
+PlanSpace::Split PlanSpace::split_over(const Degrees& degrees) {
+  const auto sequences = base_.batch.sequences;
+  Split split;
+  if (sequences % degrees.expert != 0) return split;
+  const PlanChoice one{degrees, 3, static_cast<std::int32_t>(recomputations_.size()) - 1, sequences / degrees.expert,
+                       0,       {}};
+  auto untiled = scenario(one, sequences);
+  untiled.derive.loss_tiles = 1;  // as many operations
+  try {
+    const auto model = preparation::sharded_model(untiled);
+    for (const int kind : model.order) {
+      const auto& block = model.layers[kind];
+      split.operations += static_cast<double>(block.forward.size() + block.backward.size() + 2 * block.weights.size());
+    }
+  } catch (const ConfigError&) {
+    return {};  // heads, tokens or experts cannot be split so
+  }
+  split.lacks_tokens = base_.derive.loss_tiles > 1 && !can_be_tiled(degrees, 1);
+  return split;
+}
+
+bool PlanSpace::can_be_tiled(const Degrees& degrees, std::int64_t sequences) {
+  const PlanChoice one{degrees, 3, static_cast<std::int32_t>(recomputations_.size()) - 1, 1, 0, {}};
+  try {
+    (void)preparation::sharded_model(scenario(one, sequences * degrees.expert));
+    return true;
+  } catch (const ConfigError& error) {
+    const auto& why = error.problems().front();
+    too_many_tiles_ = why.key + ": " + why.what;
+    return false;
+  }
+}
+
 std::vector<std::int64_t> PlanSpace::microbatches_of(const Degrees& degrees) {
   const auto& batch = base_.batch;
-  const auto [known, is_new] = operations_.try_emplace({degrees.tensor, degrees.context, degrees.expert}, 0.0);
-  if (is_new && batch.sequences % degrees.expert == 0) {
-    PlanChoice one{{degrees.tensor, degrees.context, degrees.expert, 1, 1},
-                   3,
-                   static_cast<std::int32_t>(recomputations_.size()) - 1,
-                   batch.sequences / degrees.expert,
-                   0,
-                   {}};
-    try {
-      const auto model = preparation::sharded_model(scenario(one, batch.sequences));
-      for (const int kind : model.order) {
-        const auto& block = model.layers[kind];
-        known->second += static_cast<double>(block.forward.size() + block.backward.size() + 2 * block.weights.size());
-      }
-    } catch (const ConfigError&) {
-      known->second = 0;  // heads, tokens or experts cannot be split so
-    }
-  }
+  const Degrees inside{degrees.tensor, degrees.context, degrees.expert, 1, 1};
+  const auto [known, is_new] = splits_.try_emplace({degrees.tensor, degrees.context, degrees.expert});
+  if (is_new) known->second = split_over(inside);
+  const auto& split = known->second;
   std::vector<std::int64_t> result;
-  if (known->second == 0) return result;
+  if (split.operations == 0) return result;
   const std::int64_t ranks = std::int64_t{degrees.data} * degrees.expert;
   if (batch.sequences % ranks != 0) return result;
   for (std::int64_t count = 1; count <= std::min(batch.sequences / ranks, scenario::most_microbatches_of_a_step);
        ++count) {
     if (batch.sequences / ranks % count != 0 || !allows(base_.search.microbatches, count)) continue;
-    const double operations = known->second * static_cast<double>(count);
+    if (split.lacks_tokens && !can_be_tiled(inside, batch.sequences / ranks / count)) break;
+    const double operations = split.operations * static_cast<double>(count);
     if (operations > share_of_limits * scenario::most_step_operations ||
         operations * (cluster_.devices() / degrees.pipeline) > share_of_limits * scenario::most_rank_operations)
       break;

@@ -116,7 +116,16 @@ class PlanSpace {
   [[nodiscard]] std::vector<PlanChoice> find_plans_of(const scenario::Scenario& scenario) const;
   /// Microbatches that the axes and the size of the step's graph allow; none if the arrays cannot be split so at all.
   [[nodiscard]] std::vector<std::int64_t> microbatches_of(const Degrees& degrees);
+  /// How the arrays of a step are split over these axes, of which data and pipeline are 1.
+  struct Split {
+    double operations = 0;      ///< of one microbatch; 0: impossible
+    bool lacks_tokens = false;  ///< a sequence has fewer tokens than its loss has tiles
+  };
+  [[nodiscard]] Split split_over(const Degrees& degrees);
+  /// Whether so many sequences of a rank have tokens enough for the tiles of the loss.
+  [[nodiscard]] bool can_be_tiled(const Degrees& degrees, std::int64_t sequences);
   void tell_why_no_schedule(const Node& node);
+  [[nodiscard]] std::string why_none() const { return no_schedule_.empty() ? too_many_tiles_ : no_schedule_; }
 
   scenario::Scenario base_;
   topologies::Cluster cluster_;
@@ -130,8 +139,7 @@ class PlanSpace {
   std::vector<bool> is_layer_;  ///< of the model's blocks
   mutable std::mutex making_;   ///< of what is made when first asked for
   mutable std::map<std::int32_t, VirtualStageBlocks> virtual_stages_;
-  std::map<std::array<std::int32_t, 3>, double>
-      operations_;  ///< of one microbatch, by tensor, context, expert; 0: impossible
+  std::map<std::array<std::int32_t, 3>, Split> splits_;  ///< by tensor, context, expert
   struct ScheduleChoices {
     std::vector<ScheduleChoice> all;
     std::vector<std::vector<ScheduleChoice>> forms;
@@ -142,7 +150,8 @@ class PlanSpace {
   std::int64_t size_ = 0;
   Degrees degrees_of_file_;
   std::vector<PlanChoice> plans_of_file_;
-  std::string no_schedule_;  ///< why the first schedule searched cannot be had where none can
+  std::string no_schedule_;     ///< why the first schedule searched cannot be had where none can
+  std::string too_many_tiles_;  ///< how many tokens cannot be cut into the tiles of the loss, if there was such a plan
 };
 
 }  // namespace lockstep::planning

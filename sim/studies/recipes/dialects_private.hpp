@@ -55,6 +55,8 @@ struct Dialect {
 extern const Dialect megatron, torchtitan, deepspeed, maxtext;
 void carry_over_megatron(Recipe& recipe);
 void carry_over_maxtext(Recipe& recipe);
+/// quantization, dtype and weight_dtype.
+void maxtext_formats(Recipe& recipe);
 
 /// Options of Megatron's YAML files under the names of its arguments.
 [[nodiscard]] std::vector<RecipeOption> as_megatron_arguments(std::vector<RecipeOption> options);

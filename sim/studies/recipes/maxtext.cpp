@@ -12,6 +12,21 @@
 namespace lockstep::recipes {
 namespace {
 
+/// Of remat_policy, with minimal_flash, as minimal_with_context was called.
+constexpr std::string_view policies[] = {"none",
+                                         "full",
+                                         "custom",
+                                         "minimal",
+                                         "minimal_with_context",
+                                         "minimal_flash",
+                                         "minimal_offloaded",
+                                         "save_dot_except_mlp",
+                                         "save_dot_except_mlpwi",
+                                         "save_dot_with_context_except_mlp",
+                                         "save_qkv_proj",
+                                         "save_out_proj",
+                                         "qkv_proj_offloaded"};
+
 class MaxText {
  public:
   explicit MaxText(Recipe& recipe) : recipe_(recipe), o_(recipe.options), d_(recipe.draft) {}
@@ -257,23 +272,7 @@ class MaxText {
   }
 
   void training() {
-    const auto* quantization = o_.find("quantization");
-    const auto words = quantization == nullptr ? "" : in_lower_case(quantization->text());
-    const auto has = [&](std::string_view word) { return words.find(word) != std::string::npos; };
-    if (quantization != nullptr && words.size() > 2) {
-      d_.set("training.precision",
-             has("nvfp4")                    ? "nvfp4"
-             : has("mxfp8")                  ? "mxfp8"
-             : has("fp8")                    ? "fp8"
-             : has("int8") || words == "aqt" ? "int8"
-                                             : "bf16",
-             *quantization);
-    } else {
-      d_.set("training.precision", "bf16", std::string("MaxText's dtype"));
-    }
-    (void)o_.find({"dtype"});
-    if (o_.word("weight_dtype").value_or("float32") == "float32")
-      d_.set("training.weight_precision", "fp32", std::string("weight_dtype: weights are stored in fp32 alone"));
+    maxtext_formats(recipe_);
     const auto optimizer = o_.word("opt_type").value_or("adamw");
     if (optimizer == "muon" || optimizer == "sgd") d_.set("training.optimizer", optimizer, *o_.find("opt_type"));
     if (o_.decimal("gradient_clipping_threshold").value_or(1) > 0)
@@ -333,7 +332,7 @@ class MaxText {
   /// What each policy keeps (src/maxtext/layers/decoders.py); what is offloaded waits on the host.
   void remat() {
     const auto* option = o_.find("remat_policy");
-    const auto policy = o_.word("remat_policy").value_or(option == nullptr ? "full" : "none");
+    const auto policy = o_.one_of("remat_policy", policies).value_or(option == nullptr ? "full" : "none");
     const auto because = option == nullptr ? std::string("MaxText's default of remat_policy")
                                            : "remat_policy, line " + std::to_string(option->where.line);
     const auto has = [&](std::string_view word) { return policy.find(word) != std::string::npos; };

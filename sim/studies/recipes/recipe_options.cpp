@@ -8,9 +8,12 @@
 namespace lockstep::recipes {
 namespace {
 
+constexpr const char* value_of_variable = "its value, by --variable NAME=VALUE";
+
 bool says_nothing(const RecipeOption& option) {
   const auto word = in_lower_case(option.text());
-  return !option.values.empty() && (word.empty() || word == "none" || word == "null" || word == "~" || word == "auto");
+  const bool is_empty = word.empty() || word == "''" || word == "\"\"";  // quotes in quotes of a shell stay
+  return !option.values.empty() && (is_empty || word == "none" || word == "null" || word == "~" || word == "auto");
 }
 
 }  // namespace
@@ -65,7 +68,7 @@ std::optional<std::int64_t> RecipeOptions::number(Names names, std::int64_t leas
   problem(*option,
           in_quotes(option->text()) + " is not a whole number from " + std::to_string(least) + " to " +
               std::to_string(most),
-          option->text().starts_with('$') ? "its value, by --variable NAME=VALUE" : "such a number");
+          option->text().starts_with('$') ? value_of_variable : "such a number");
   return std::nullopt;
 }
 
@@ -84,6 +87,20 @@ std::optional<std::string> RecipeOptions::word(Names names) {
   const auto* option = find(names);
   if (option == nullptr || says_nothing(*option)) return std::nullopt;
   return in_lower_case(option->text());
+}
+
+std::optional<std::string> RecipeOptions::one_of(std::string_view name, std::span<const std::string_view> words) {
+  const auto* option = find(name);
+  if (option == nullptr) return std::nullopt;
+  const auto word = in_lower_case(option->text());
+  if (std::find(words.begin(), words.end(), word) != words.end()) return word;
+  if (says_nothing(*option) && word != "auto") return std::nullopt;
+  std::string all;
+  for (const auto known : words) all += (all.empty() ? "one of " : ", ") + std::string(known);
+  const auto near = did_you_mean(word, std::vector<std::string>(words.begin(), words.end()));
+  problem(*option, in_quotes(option->text()) + " is not known",
+          option->text().starts_with('$') ? value_of_variable : all + (near.empty() ? "" : "; " + near));
+  return std::nullopt;
 }
 
 std::optional<bool> RecipeOptions::boolean(Names names) {

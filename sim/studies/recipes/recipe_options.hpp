@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,9 @@ class RecipeOptions {
   /// The value in lower case; none if the option is absent, or "none", "null" or "auto".
   std::optional<std::string> word(Names names);
   std::optional<std::string> word(std::string_view name) { return word(Names{name}); }
+  /// The value in lower case, one of these words; none if the option is absent, empty, "none" or "null", and none with
+  /// a problem if it is another word.
+  std::optional<std::string> one_of(std::string_view name, std::span<const std::string_view> words);
   /// Whether a switch is given, or an option says true.
   bool flag(Names names);
   bool flag(std::string_view name) { return flag(Names{name}); }

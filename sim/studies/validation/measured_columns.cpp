@@ -74,8 +74,10 @@ void read_measurements(const CsvRow& row, MeasuredRun& run) {
     run.time = Measurement{*value, unit};
   }
   run.peak_bytes = row.number("measured_peak_bytes");
-  if (!run.time && !run.peak_bytes)
-    row.problem("measured_step_s", "nothing was measured", "a time, or measured_peak_bytes");
+  const bool is_empty =
+      row.text("measured_peak_bytes").empty() &&
+      std::all_of(std::begin(times), std::end(times), [&](const auto& time) { return row.text(time.first).empty(); });
+  if (is_empty) row.problem("measured_step_s", "nothing was measured", "a time, or measured_peak_bytes");
   const auto counted = row.text("flops_counted");
   if (!counted.empty() && counted != "causal" && counted != "all_pairs")
     row.problem("flops_counted", "'" + counted + "' is not known", "causal or all_pairs");

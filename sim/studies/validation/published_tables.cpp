@@ -1,6 +1,7 @@
 #include "sim/studies/validation/published_tables.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 
 #include "sim/studies/validation/published_private.hpp"
@@ -8,10 +9,16 @@
 namespace lockstep::validation {
 namespace {
 
-/// "line 12, column 3: gbs: is empty; expected an integer of at least 1".
-std::string at_its_cell(const Problem& problem) {
-  return "line " + std::to_string(problem.where.line) + ", column " + std::to_string(problem.where.column) + ": " +
-         problem.key + ": " + problem.what + "; expected " + problem.expected;
+/// "table.csv:12:3: gbs: is empty; expected an integer of at least 1", whatever folder the table is in.
+std::string at_its_cell(Problem problem) {
+  problem.where.file = std::filesystem::path(problem.where.file).filename().string();
+  return problem.to_string();
+}
+
+/// An empty cell, or a word for nothing such as "n/a".
+bool is_blank(const CsvRow& row, std::string_view column) {
+  Problems unreadable;
+  return !row.read_loosely(unreadable).number(column) && unreadable.empty();
 }
 
 }  // namespace
@@ -49,6 +56,10 @@ std::vector<MeasuredRun> read_published_runs(const PublishedTable& published, co
     Problems of_row;
     published.convert(row.read_loosely(of_row), run);
     if (!of_row.empty()) run.skipped_because = at_its_cell(of_row.list().front());
+    for (const auto& problem : of_row.list()) {
+      if (!is_blank(row, problem.key))
+        row.problem(problem.key, problem.what, problem.expected + "; an empty cell skips its row");
+    }
     runs.push_back(std::move(run));
   }
   return runs;

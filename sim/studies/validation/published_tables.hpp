@@ -19,8 +19,8 @@ struct PublishedTable {
 /// All of them, in the order of the report.
 [[nodiscard]] const std::vector<PublishedTable>& published_tables();
 [[nodiscard]] const PublishedTable* find_published_table(std::string_view name);
-/// One run for each row, skipped ones too. A cell that cannot be read skips its row, which says where it is; the other
-/// rows stay.
+/// One run for each row, skipped ones too. A cell that cannot be read skips its row, which says where it is, and is a
+/// problem of the table unless it is blank; the other rows stay.
 [[nodiscard]] std::vector<MeasuredRun> read_published_runs(const PublishedTable& published, const CsvTable& table);
 
 }  // namespace lockstep::validation

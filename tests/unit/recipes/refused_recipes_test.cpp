@@ -53,6 +53,27 @@ TEST(RefusedRecipe, ValuesThatAreNone) {
   EXPECT_THAT(said, HasSubstr("--hidden-size: 'many' is not a whole number"));
 }
 
+// Words that MaxText does not have, all at once, each with those that it has.
+TEST(RefusedRecipe, WordsThatMaxTextDoesNotHave) {
+  const std::string yaml = "model_name: llama3-8b\nper_device_batch_size: 2\nmax_target_length: 2048\n";
+  recipes::RecipeRequest request;
+  request.cluster = "tpu-v5p:2x2x2";
+  request.format = "maxtext";
+  EXPECT_EQ(refusal(yaml + "remat_policy: minimal\ndtype: bfloat16\nweight_dtype: null\nquantization: \"\"\n", request),
+            "");
+  const auto said =
+      refusal(yaml + "remat_policy: minimall\ndtype: bf16\nweight_dtype: auto\nquantization: fp8_magic\n", request);
+  EXPECT_THAT(said,
+              HasSubstr("recipe:4:15: remat_policy: 'minimall' is not known; expected one of none, full, custom, "));
+  EXPECT_THAT(said, HasSubstr(", qkv_proj_offloaded; did you mean `minimal`\n"));
+  EXPECT_THAT(said, HasSubstr("recipe:5:8: dtype: 'bf16' is not known; expected one of bfloat16, float32, float16\n"));
+  EXPECT_THAT(
+      said, HasSubstr("recipe:6:15: weight_dtype: 'auto' is not known; expected one of bfloat16, float32, float16\n"));
+  EXPECT_THAT(said, HasSubstr("recipe:7:15: quantization: 'fp8_magic' is not known; expected one of int8, int4, "));
+  EXPECT_THAT(refusal("python3 -m MaxText.train base.yml model_name=llama3-8b quantization=$QUANT\n", request),
+              HasSubstr("quantization: '$QUANT' is not known; expected its value, by --variable NAME=VALUE"));
+}
+
 TEST(RefusedRecipe, WithoutAMachineOrAFormat) {
   EXPECT_THAT(of_megatron("", ""), StartsWith("--cluster: is missing: a recipe does not say its machine"));
   EXPECT_THAT(refusal("# nothing of the kind\n", {}), StartsWith("recipe: is no recipe of a known format"));
@@ -93,6 +114,19 @@ TEST(LeftOutOptions, HaveAReasonEach) {
   EXPECT_EQ(recipe.left_out[1].option, "--made-up 7");
   EXPECT_EQ(recipe.left_out[1].why, "not known");
   EXPECT_EQ(recipe.without_influence, 2);
+}
+
+// Formats that MaxText has and a scenario has not.
+TEST(LeftOutOptions, FormatsOfMaxText) {
+  const auto recipe = imported(
+      "python3 -m MaxText.train base.yml model_name=llama3-8b per_device_batch_size=2 quantization=int4 "
+      "dtype=float32\n",
+      "tpu-v5p:2x2x2");
+  EXPECT_EQ(value_of(recipe, "training.precision"), "bf16");
+  ASSERT_EQ(recipe.left_out.size(), 2U);
+  EXPECT_THAT(recipe.left_out[0].option, HasSubstr("quantization"));
+  EXPECT_THAT(recipe.left_out[0].why, HasSubstr("count as in bf16"));
+  EXPECT_THAT(recipe.left_out[1].option, HasSubstr("dtype"));
 }
 
 }  // namespace

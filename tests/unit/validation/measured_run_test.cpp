@@ -56,6 +56,8 @@ TEST(MeasuredRun, MistakesStandAtTheirCells) {
               ElementsAre(HasSubstr("measured_mfu: is a second measure")));
   EXPECT_THAT(read(header + "mine,2,64,128,4,256,tpu-v5p:2x2x1,2,2,8,16,1,full,unfused,,,\n").problems,
               ElementsAre(HasSubstr("measured_step_s: nothing was measured")));
+  EXPECT_THAT(read(header + "mine,2,64,128,4,256,tpu-v5p:2x2x1,2,2,8,16,1,full,unfused,-2,,\n").problems,
+              ElementsAre(HasSubstr("measured_step_s: '-2' is not a number above 0")));
 }
 
 // A word that only the scenario's reader knows to be wrong: its message, at the cell.

@@ -1,5 +1,6 @@
 // Rules from published rows to scenarios meet rows that they have not seen: an odd cell costs its own row and says
-// where it is; every other row stays as it was; and nothing but a user's mistake is ever thrown.
+// where it is, as a mistake where something stands in it that cannot be read; every other row stays as it was; and
+// nothing but a user's mistake is ever thrown.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,12 +44,15 @@ Table shipped(const validation::PublishedTable& rule) {
   return table;
 }
 
-std::vector<validation::MeasuredRun> runs_of(const Table& table, const std::vector<Cells>& rows) {
+std::vector<validation::MeasuredRun> runs_of(const Table& table, const std::vector<Cells>& rows, Problems& problems) {
   std::string text = line_of(table.header);
   for (const auto& row : rows) text += line_of(row);
+  const CsvTable csv(text, "folder/t.csv", problems);
+  return read_published_runs(*table.rule, csv);
+}
+std::vector<validation::MeasuredRun> runs_of(const Table& table, const std::vector<Cells>& rows) {
   Problems problems;
-  const CsvTable csv(text, "t.csv", problems);
-  auto runs = read_published_runs(*table.rule, csv);
+  auto runs = runs_of(table, rows, problems);
   EXPECT_TRUE(problems.empty()) << problems.list().front().to_string();
   return runs;
 }
@@ -74,7 +78,14 @@ TEST_P(UnseenRows, AnOddCellCostsItsOwnRow) {
       for (const auto& cell : odd) {
         auto changed = row;
         changed[column] = cell;
-        const auto runs = runs_of(table, {changed, table.rows.front()});
+        Problems problems;
+        const auto runs = runs_of(table, {changed, table.rows.front()}, problems);
+        for (const auto& problem : problems.list()) {
+          EXPECT_EQ(problem.where.line, 2) << problem.to_string();
+          EXPECT_EQ(problem.key, table.header[column]) << problem.to_string();
+          EXPECT_NE(runs[0].skipped_because, "") << problem.to_string();
+          EXPECT_TRUE(cell != "" && cell != "n/a") << problem.to_string();
+        }
         ASSERT_EQ(runs.size(), 2U) << table.header[column] << " " << cell;
         ASSERT_NO_THROW(make_scenario(runs[0])) << table.header[column] << " " << cell;
         EXPECT_EQ(scenario_text(runs[1]), untouched);
@@ -87,18 +98,34 @@ INSTANTIATE_TEST_SUITE_P(Tables, UnseenRows, testing::ValuesIn(validation::publi
                          [](const auto& table) { return std::string(table.param.name); });
 
 /// The first row with one cell changed.
-validation::MeasuredRun changed(const std::string& name, const std::string& column, const std::string& cell) {
+validation::MeasuredRun changed(const std::string& name, const std::string& column, const std::string& cell,
+                                Problems& problems) {
   const auto table = shipped(*validation::find_published_table(name));
   auto row = table.rows.front();
   const auto at = std::find(table.header.begin(), table.header.end(), column);
   row.at(static_cast<std::size_t>(at - table.header.begin())) = cell;
-  return runs_of(table, {row}).front();
+  return runs_of(table, {row}, problems).front();
+}
+validation::MeasuredRun changed(const std::string& name, const std::string& column, const std::string& cell) {
+  Problems problems;
+  auto run = changed(name, column, cell, problems);
+  EXPECT_TRUE(problems.empty()) << problems.list().front().to_string();
+  return run;
 }
 
+// A typing error is a mistake in the table, and a blank is what its source does not say.
 TEST(UnseenRow, SaysWhereItsCellIs) {
-  const auto why = changed("torchtitan", "seq", "long").skipped_because;
-  EXPECT_TRUE(why.starts_with("line 2, column ")) << why;
-  EXPECT_TRUE(why.ends_with(": seq: 'long' is not a count; expected an integer of at least 1")) << why;
+  Problems problems;
+  (void)changed("torchtitan", "seq", "long", problems);
+  ASSERT_EQ(problems.size(), 1U);
+  const auto problem = problems.list().front().to_string();
+  EXPECT_TRUE(problem.starts_with("folder/t.csv:2:")) << problem;
+  EXPECT_TRUE(
+      problem.ends_with(": seq: 'long' is not a count; expected an integer of at least 1; an empty cell skips its row"))
+      << problem;
+  const auto why = changed("torchtitan", "seq", "").skipped_because;
+  EXPECT_TRUE(why.starts_with("t.csv:2:")) << why;
+  EXPECT_TRUE(why.ends_with(": seq: is empty; expected an integer of at least 1")) << why;
   EXPECT_THAT(changed("mlperf_llm", "accelerator", "H90").skipped_because, HasSubstr("no machine with 'H90'"));
 }
 

@@ -44,6 +44,7 @@ void check_file_place(const std::filesystem::path& file) {
 
 void check_folder_place(const std::filesystem::path& folder) {
   if (folder.empty()) return;
+  if (folder == "-") refuse(folder, "stdout takes no folder", "a folder; ./- is one of that name");
   std::error_code error;
   auto nearest = folder;
   while (nearest.has_relative_path() && !std::filesystem::exists(nearest, error)) nearest = nearest.parent_path();

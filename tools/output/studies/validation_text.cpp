@@ -14,8 +14,27 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t shown_rows = 10;
+constexpr std::size_t shown_lines = 5;
 
 Json or_null(bool exists, double value) { return exists ? Json(value) : Json(); }
+
+std::string reason_of(const validation::MeasuredRun& run) { return run.table + ": " + run.skipped_because; }
+
+/// " (line 3)" or " (lines 3, 4, 5, 6, 7 and 20 more)": where the rows stand that are skipped for this reason; "" where
+/// they have no place, or the reason says it: "t.csv:3:1: ...".
+std::string lines_of(const std::vector<validation::ValidatedRun>& runs, const std::string& reason) {
+  std::string shown;
+  std::size_t count = 0;
+  for (const auto& run : runs) {
+    const auto line = run.run.where.line;
+    if (run.run.skipped_because.empty() || line == 0 || reason_of(run.run) != reason) continue;
+    if (reason.find(":" + std::to_string(line) + ":") != std::string::npos) continue;
+    if (++count <= shown_lines) shown += (count == 1 ? "" : ", ") + std::to_string(line);
+  }
+  if (count == 0) return "";
+  const auto more = count > shown_lines ? " and " + std::to_string(count - shown_lines) + " more" : "";
+  return (count == 1 ? " (line " : " (lines ") + shown + more + ")";
+}
 
 }  // namespace
 
@@ -33,7 +52,7 @@ std::vector<std::pair<std::string, std::size_t>> reasons_of(const std::vector<va
   std::vector<std::pair<std::string, std::size_t>> reasons;
   for (const auto& run : runs) {
     if (run.run.skipped_because.empty()) continue;
-    const auto text = run.run.table + ": " + run.run.skipped_because;
+    const auto text = reason_of(run.run);
     const auto known =
         std::find_if(reasons.begin(), reasons.end(), [&](const auto& reason) { return reason.first == text; });
     if (known == reasons.end()) {
@@ -79,7 +98,8 @@ std::string validation_text(const std::vector<validation::ValidatedRun>& runs, b
   }
   const auto reasons = reasons_of(runs);
   if (!reasons.empty()) text += "\nskipped\n";
-  for (const auto& [reason, count] : reasons) text += "  " + std::to_string(count) + " of " + reason + "\n";
+  for (const auto& [reason, count] : reasons)
+    text += "  " + std::to_string(count) + " of " + reason + lines_of(runs, reason) + "\n";
   return text;
 }
 

@@ -38,6 +38,18 @@ TEST(WorstFirst, BySizeOfTheErrorAndEqualOnesInTheirOrder) {
   EXPECT_THAT(names, ElementsAre("b", "d", "a", "c"));
 }
 
+// Where the rows of a reason stand, the first five of them.
+TEST(ValidationText, LinesOfSkippedRows) {
+  std::vector<validation::ValidatedRun> runs;
+  for (int line = 2; line <= 8; ++line) {
+    runs.push_back(skipped("t", "f", line == 4 ? "no such model" : "no such chip"));
+    runs.back().run.where.line = line;
+  }
+  EXPECT_THAT(output::validation_text(runs, false),
+              HasSubstr("skipped\n  6 of t: no such chip (lines 2, 3, 5, 6, 7 and 1 more)\n"
+                        "  1 of t: no such model (line 4)\n"));
+}
+
 TEST(Reasons, AreCountedByTable) {
   EXPECT_THAT(output::reasons_of(some_runs()), ElementsAre(Pair("t: no such chip", 2U), Pair("u: no such chip", 1U)));
   EXPECT_TRUE(output::reasons_of({run("t", "f", "a", 0)}).empty());
