@@ -103,11 +103,11 @@ void read_other_attention(const YamlView& view, ChipKernels& kernels) {
 
 void read_communication(const YamlView& view, ChipKernels& kernels) {
   if (!view.exists() || !view.expect_map("a map, such as {units: 20, memory: 0.1}")) return;
-  const auto units = view.require("units", "multiprocessors that collectives hold, such as 20");
-  if (kernels.units == 0) {
-    units.problem("is for chips with multiprocessors", "waves");
-  } else {
+  if (kernels.units > 0) {
+    const auto units = view.require("units", "multiprocessors that collectives hold, such as 20");
     kernels.communication_units = static_cast<int>(units.integer(0, kernels.units - 1));
+  } else if (const auto units = view["units"]; units.exists()) {
+    units.problem("is for chips with multiprocessors", "waves");
   }
   kernels.communication_memory = view.require("memory", "a share of the memory bandwidth, such as 0.1").number(0, 0.9);
   view.refuse_unknown_keys();

@@ -142,8 +142,8 @@ std::string kernels_yaml(const topologies::ChipKernels& kernels, const std::stri
   for (const auto& other : kernels.other_attention)
     text += "    " + yaml_quoted(other.name) + ": {" + attention_keys(other) + "}\n";
   if (kernels.communication_units > 0 || kernels.communication_memory > 0) {
-    text += "  communication: {units: " + std::to_string(kernels.communication_units) +
-            ", memory: " + yaml_number(kernels.communication_memory) + "}\n";
+    const auto units = kernels.units > 0 ? "units: " + std::to_string(kernels.communication_units) + ", " : "";
+    text += "  communication: {" + units + "memory: " + yaml_number(kernels.communication_memory) + "}\n";
   }
   return text + "  sources: [" + yaml_quoted(source) + "]\n";
 }

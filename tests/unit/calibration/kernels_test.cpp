@@ -232,6 +232,16 @@ TEST(CalibrateChip, WritesABlockThatIsReadBack) {
   EXPECT_EQ(read.sources, std::vector<std::string>{"a \"quoted\" log"});
 }
 
+// A TPU has no multiprocessors for collectives to hold, but a memory.
+TEST(CalibrateChip, WritesWhatCollectivesTakeOfATpu) {
+  const auto kernels = *chip_of("tpu-v6e").kernels;
+  Problems problems;
+  const auto view = YamlView::from_text(calibration::kernels_yaml(kernels, "mine"), "written.yaml", problems);
+  EXPECT_EQ(topologies::read_chip_kernels(view["kernels"]).communication_memory, kernels.communication_memory);
+  EXPECT_GT(kernels.communication_memory, 0);
+  problems.throw_if_any();
+}
+
 // With whose kernels they are, and with those of other libraries; to four digits.
 TEST(CalibrateChip, WritesKernelsOfAttentionAndSums) {
   for (const auto* name : {"h100", "b200", "tpu-v5p"}) {

@@ -5,6 +5,7 @@
 
 #include "sim/cost/layer_time.hpp"
 #include "tests/unit/memory/memory_over_time.hpp"
+#include "tests/unit/topologies/small_torus.hpp"
 
 namespace lockstep {
 namespace {
@@ -106,7 +107,7 @@ TEST_F(SharedChipTest, TheHostStartsAnewWithEachCell) {
   }
 }
 
-// Whichever is scarcer: 132 / (132 - 20) of the units, or 1 / (1 - 0.2) of the memory. TPUs: none.
+// Whichever is scarcer: 132 / (132 - 20) of the units, or 1 / (1 - 0.2) of the memory.
 TEST(OverlapSlowdownTest, CollectivesTakeUnitsAndMemory) {
   topologies::ChipKernels chip;
   EXPECT_EQ(cost::overlap_slowdown(chip), 1);
@@ -115,6 +116,18 @@ TEST(OverlapSlowdownTest, CollectivesTakeUnitsAndMemory) {
   EXPECT_DOUBLE_EQ(cost::overlap_slowdown(chip), 132.0 / 112);
   chip.communication_memory = 0.2;
   EXPECT_DOUBLE_EQ(cost::overlap_slowdown(chip), 1.25);
+}
+
+// A TPU's collectives hold no units, but what moves over all links at once, both ways, is written to memory and read
+// again: 2 x links x rate of a link / bandwidth, in two digits.
+TEST(OverlapSlowdownTest, TpusShareTheirMemoryWithTheirLinks) {
+  for (const auto* name : {"tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e"}) {
+    const auto chip = test::catalog_chip(name);
+    const auto links = 2.0 * static_cast<double>(chip.torus->pod.size());
+    const double share = 2 * links * chip.torus->link.value() / chip.memory_bandwidth.value();
+    EXPECT_NEAR(chip.kernels->communication_memory, share, 0.005) << name;
+    EXPECT_DOUBLE_EQ(cost::overlap_slowdown(*chip.kernels), 1 / (1 - chip.kernels->communication_memory)) << name;
+  }
 }
 
 // A dispatcher's transfers hold multiprocessors of their own number, and no memory: 132 / (132 - 24).

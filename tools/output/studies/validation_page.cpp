@@ -251,7 +251,8 @@ std::string pools_outside(const Pools& pools) {
   for (const auto& pool : pools) {
     const auto held = pool.all();
     const double share = held.left_out / held.rows;
-    if (held.rows < static_cast<double>(validation::least_rows) || (share >= least_held && share <= most_held)) continue;
+    if (held.rows < static_cast<double>(validation::least_rows) || (share >= least_held && share <= most_held))
+      continue;
     if (share > most_held) {
       many += "- " + pool.band.pool + ": " + fixed(100 * share, 0) + " %\n";
       continue;
@@ -285,9 +286,10 @@ std::string covered_tables_part(const Pools& pools) {
   }
   double mean = 0;
   for (const auto& [table, held] : tables) mean += held.left_out / held.rows / static_cast<double>(tables.size());
-  std::string text = "Of all steps " + fixed(100 * all.left_out / all.rows, 0) +
-                     " % lie in the bands of steps like them that are made without their table, and of a table's steps " +
-                     fixed(100 * mean, 0) + " % on the mean over tables:\n\n| table | in band % |\n|---|---|\n";
+  std::string text =
+      "Of all steps " + fixed(100 * all.left_out / all.rows, 0) +
+      " % lie in the bands of steps like them that are made without their table, and of a table's steps " +
+      fixed(100 * mean, 0) + " % on the mean over tables:\n\n| table | in band % |\n|---|---|\n";
   for (const auto& [table, held] : tables)
     text += "| " + table + " | " + fixed(100 * held.left_out / held.rows, 0) + " |\n";
   return text + "\n";
@@ -299,7 +301,8 @@ std::string band_part(const std::vector<validation::ValidatedRun>& runs) {
   if (pools.empty()) return "";
   std::string text =
       "### The band\n\nWhere 80 % of similar measured steps lay, relative to the prediction. A step takes the band of "
-      "the narrowest pool with enough rows; the last columns say how many of the steps that take it lie inside, and how "
+      "the narrowest pool with enough rows; the last columns say how many of the steps that take it lie inside, and "
+      "how "
       "many lie in the band that each would get without its own source.\n\n" +
       pools_part(pools) + pools_outside(pools) +
       "\nIntervals are widened on both sides of their median by 1 + doubt / sources of the pool, with doubts of ";
@@ -318,9 +321,8 @@ std::string band_part(const std::vector<validation::ValidatedRun>& runs) {
 
 std::string validation_page(const std::vector<validation::ValidatedRun>& runs, const ValidationStudies& studies) {
   auto text = worst_part(runs) + targets_part(runs) + kinds_part(runs) + tables_part(runs) + band_part(runs) +
-              own_steps_part(studies.own_steps) + memory_part(runs) +
-              collective_errors_part(studies.collectives) + ablation_part(studies.ablation) +
-              left_out_part(studies.left_out);
+              own_steps_part(studies.own_steps) + memory_part(runs) + collective_errors_part(studies.collectives) +
+              ablation_part(studies.ablation) + left_out_part(studies.left_out);
   text +=
       "### How a row becomes a scenario\n\n`lockstep validate TABLE --scenarios DIR` writes the scenario of every row. "
       "What the sources leave open:\n\n";
