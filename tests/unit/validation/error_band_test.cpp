@@ -103,8 +103,8 @@ TEST(ErrorBand, FewSmallModelsAreNoPool) {
 // Two sources of one pool, the one exactly right and the other 50 % slow: the pool's interval holds both, but none that
 // is made of the other alone and of which nothing is left to tell how far sources lie apart.
 TEST(ErrorBand, CoverageSaysWhichSourceIsNotHeld) {
-  const ErrorBands bands({family("t", traits("a", Method::fsdp), 0, 0, 12),
-                          family("u", traits("a", Method::fsdp), 0.5, 0, 20)});
+  const ErrorBands bands(
+      {family("t", traits("a", Method::fsdp), 0, 0, 12), family("u", traits("a", Method::fsdp), 0.5, 0, 20)});
   const auto pools = bands.coverage();
   ASSERT_EQ(pools.size(), 1U);
   EXPECT_EQ(pools[0].of_tables.at("t").rows, 12);

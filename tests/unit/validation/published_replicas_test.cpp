@@ -126,7 +126,8 @@ TEST(PublishedTables, TrilliumOfMlperf) {
 TEST(PublishedTables, BlocksOfV5pInMlperfContainAnEvaluation) {
   int seen = 0;
   for (const auto& run : runs_of("mlperf_llm")) {
-    if (run.source.find("cloud-tpu-v5p-4096-") == std::string::npos && run.source.find("cloud-tpu-v5p-1024-") == std::string::npos)
+    if (run.source.find("cloud-tpu-v5p-4096-") == std::string::npos &&
+        run.source.find("cloud-tpu-v5p-1024-") == std::string::npos)
       continue;
     ++seen;
     const bool small = run.source.find("cloud-tpu-v5p-1024-") != std::string::npos;
