@@ -76,8 +76,8 @@ void set_needed_recompute(MeasuredRun& run, const std::string& kept = "");
 /// MaxText's scripts of GPT-3 on TPUs set xla_tpu_decompose_all_gather_einsum: gathers of activations run beside the
 /// products that read them. XLA's name says nothing of reductions, which are taken alike.
 void set_decomposed_gathers(MeasuredRun& run, const RunDegrees& degrees);
-/// Layers of a step over several slices do not wait for the slices' hosts: these do not reduce gradients, or do so while
-/// later layers run. Set after the cluster.
+/// Layers of a step over several slices do not wait for the slices' hosts: these do not reduce gradients, or do so
+/// while later layers run. Set after the cluster.
 void set_no_waits_between_slices(MeasuredRun& run);
 /// What a layer keeps for its backward waits on the host.
 void set_offload(MeasuredRun& run);
