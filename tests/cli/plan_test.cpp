@@ -347,6 +347,10 @@ TEST_F(Plan, LossesAreCutIntoTheirTiles) {
       "--set search: search: no plan splits 32 sequences over 8 chips (training.cross_entropy.tiles: 2048 tokens of "
       "a rank's microbatch cannot be cut into 3000 tiles); expected sizes that multiply to the chips and divide the "
       "model and the batch");
+  // 33 sequences are no multiple of 8 chips, whatever the tiles.
+  refused({"--set", "training.cross_entropy.tiles=1000", "--set", "batch.sequences=33", alone[0], alone[1]},
+          "--set search: search: no plan splits 33 sequences over 8 chips; expected sizes that multiply to the chips "
+          "and divide the model and the batch");
 }
 
 TEST_F(Plan, RefusesWhatMakesNoSense) {

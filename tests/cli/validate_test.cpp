@@ -109,7 +109,7 @@ TEST_F(Validate, UnreadableCellsOfPublishedTables) {
   const auto told = run({"validate", "--data", "data"});
   EXPECT_EQ(told.exit_code, 2);
   EXPECT_EQ(told.output, "");
-  const std::string expected = "expected an integer of at least 1; an empty cell skips its row\n";
+  const std::string expected = "expected an integer of at least 1, or an empty cell where the source does not say\n";
   EXPECT_EQ(told.errors, file + ":2:24: gbs: 'many' is not a count; " + expected + file +
                              ":4:24: gbs: '6teen' is not a count; " + expected);
   write(file, header + row("") + row("16"));

@@ -66,7 +66,10 @@ std::vector<std::filesystem::path> measured_files(const std::vector<std::string>
     const auto file = is_file_name(text) ? std::filesystem::path(text) : folder / (text + ".csv");
     if (!is_file_name(text) && !std::filesystem::exists(file)) {
       if (validation::find_published_table(text) != nullptr) {
-        problems.add({{file.string(), 0, 0}, "", "no such file", "table " + text + " in the folder of --data"});
+        problems.add({{file.string(), 0, 0},
+                      "",
+                      "no such file",
+                      "table " + text + (given.empty() ? " of the installed data" : " in the folder of --data")});
         continue;
       }
       const auto near = did_you_mean(text, names);

@@ -102,7 +102,9 @@ void read_other_attention(const YamlView& view, ChipKernels& kernels) {
 }
 
 void read_communication(const YamlView& view, ChipKernels& kernels) {
-  if (!view.exists() || !view.expect_map("a map, such as {units: 20, memory: 0.1}")) return;
+  if (!view.exists() ||
+      !view.expect_map(kernels.units > 0 ? "a map, such as {units: 20, memory: 0.1}" : "a map, such as {memory: 0.4}"))
+    return;
   if (kernels.units > 0) {
     const auto units = view.require("units", "multiprocessors that collectives hold, such as 20");
     kernels.communication_units = static_cast<int>(units.integer(0, kernels.units - 1));

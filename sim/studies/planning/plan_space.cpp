@@ -174,19 +174,18 @@ PlanSpace::Split PlanSpace::split_over(const Degrees& degrees) {
   } catch (const ConfigError&) {
     return {};  // heads, tokens or experts cannot be split so
   }
-  split.lacks_tokens = base_.derive.loss_tiles > 1 && !can_be_tiled(degrees, 1);
+  split.lacks_tokens = base_.derive.loss_tiles > 1 && why_not_tiled(degrees, 1).has_value();
   return split;
 }
 
-bool PlanSpace::can_be_tiled(const Degrees& degrees, std::int64_t sequences) {
+std::optional<std::string> PlanSpace::why_not_tiled(const Degrees& degrees, std::int64_t sequences) const {
   const PlanChoice one{degrees, 3, static_cast<std::int32_t>(recomputations_.size()) - 1, 1, 0, {}};
   try {
     (void)preparation::sharded_model(scenario(one, sequences * degrees.expert));
-    return true;
+    return {};
   } catch (const ConfigError& error) {
     const auto& why = error.problems().front();
-    too_many_tiles_ = why.key + ": " + why.what;
-    return false;
+    return why.key + ": " + why.what;
   }
 }
 
@@ -203,7 +202,12 @@ std::vector<std::int64_t> PlanSpace::microbatches_of(const Degrees& degrees) {
   for (std::int64_t count = 1; count <= std::min(batch.sequences / ranks, scenario::most_microbatches_of_a_step);
        ++count) {
     if (batch.sequences / ranks % count != 0 || !allows(base_.search.microbatches, count)) continue;
-    if (split.lacks_tokens && !can_be_tiled(inside, batch.sequences / ranks / count)) break;
+    if (split.lacks_tokens) {
+      if (auto why = why_not_tiled(inside, batch.sequences / ranks / count)) {
+        too_many_tiles_ = std::move(*why);
+        break;
+      }
+    }
     const double operations = split.operations * static_cast<double>(count);
     if (operations > share_of_limits * scenario::most_step_operations ||
         operations * (cluster_.devices() / degrees.pipeline) > share_of_limits * scenario::most_rank_operations)

@@ -122,8 +122,8 @@ class PlanSpace {
     bool lacks_tokens = false;  ///< a sequence has fewer tokens than its loss has tiles
   };
   [[nodiscard]] Split split_over(const Degrees& degrees);
-  /// Whether so many sequences of a rank have tokens enough for the tiles of the loss.
-  [[nodiscard]] bool can_be_tiled(const Degrees& degrees, std::int64_t sequences);
+  /// Why so many sequences of a rank cannot be cut into the tiles of the loss; none: they can.
+  [[nodiscard]] std::optional<std::string> why_not_tiled(const Degrees& degrees, std::int64_t sequences) const;
   void tell_why_no_schedule(const Node& node);
   [[nodiscard]] std::string why_none() const { return no_schedule_.empty() ? too_many_tiles_ : no_schedule_; }
 

@@ -12,7 +12,7 @@
 namespace lockstep::recipes {
 namespace {
 
-/// Of remat_policy, with minimal_flash, as minimal_with_context was called.
+/// The words of remat_policy, those of earlier releases too: minimal_flash is minimal_with_context, proj save_qkv_proj.
 constexpr std::string_view policies[] = {"none",
                                          "full",
                                          "custom",
@@ -20,6 +20,9 @@ constexpr std::string_view policies[] = {"none",
                                          "minimal_with_context",
                                          "minimal_flash",
                                          "minimal_offloaded",
+                                         "minimal_with_quantization",
+                                         "minimal_with_context_and_quantization",
+                                         "proj",
                                          "save_dot_except_mlp",
                                          "save_dot_except_mlpwi",
                                          "save_dot_with_context_except_mlp",
@@ -353,7 +356,7 @@ class MaxText {
              because);
     } else if (has("minimal") || policy.starts_with("save_dot"))
       parts("[norms, activations]");
-    else if (has("qkv_proj") || has("save_qkv") || has("out_proj"))
+    else if (has("qkv_proj") || has("save_qkv") || has("out_proj") || policy == "proj")
       parts("[core_attention, norms, activations, mlp" + std::string(has_experts() ? ", experts]" : "]"));
     else if (policy != "none")
       d_.set("training.recompute", "full", because);

@@ -13,10 +13,13 @@ struct Quantization {
   std::string_view left_out = {};  ///< why `ours` is not the same
 };
 constexpr std::string_view integers = "training.precision has no such integers; products count as in bf16";
+constexpr std::string_view weights_alone = "only weights are integers; products count as in bf16";
 constexpr Quantization quantizations[] = {
     {"int8", "int8"},
     {"int4", "bf16", integers},
     {"intmp", "bf16", integers},
+    {"int8w", "bf16", weights_alone},
+    {"int4w", "bf16", weights_alone},
     {"fp8", "fp8"},
     {"fp8_full", "fp8"},
     {"fp8_gpu", "fp8"},
@@ -61,6 +64,8 @@ void maxtext_formats(Recipe& recipe) {
   const auto stored = o.one_of("weight_dtype", types).value_or("float32");
   if (stored == "float32")
     d.set("training.weight_precision", "fp32", std::string("weight_dtype: weights are stored in fp32 alone"));
+  else if (stored == "float16")
+    d.leave_out(*o.find("weight_dtype"), "weights in 16 bits count as bf16");
 }
 
 }  // namespace lockstep::recipes

@@ -12,7 +12,7 @@ constexpr const char* value_of_variable = "its value, by --variable NAME=VALUE";
 
 bool says_nothing(const RecipeOption& option) {
   const auto word = in_lower_case(option.text());
-  const bool is_empty = word.empty() || word == "''" || word == "\"\"";  // quotes in quotes of a shell stay
+  const bool is_empty = word.empty() || word == "''" || word == "\"\"";  // quotes inside a shell's quotes are kept
   return !option.values.empty() && (is_empty || word == "none" || word == "null" || word == "~" || word == "auto");
 }
 

@@ -199,7 +199,8 @@ std::string name_of(const InCommon& in_common, const StepTraits& traits) {
   if (kind == PoolKind::width || kind == PoolKind::method) text = traits.generation + ", ";
   text += kind == PoolKind::all ? "all methods" : std::string(name(traits.method));
   if (kind == PoolKind::width) text += ", " + std::to_string(bits_of(traits.precision)) + " bits";
-  return text + (in_common.size && is_small(traits) ? ", models below 1e9 parameters" : "");
+  if (!in_common.size) return text + ", models of any size";
+  return text + (is_small(traits) ? ", models below 1e9 parameters" : "");
 }
 
 }  // namespace
@@ -273,10 +274,6 @@ std::optional<ErrorBand> ErrorBands::of(const StepTraits& traits, std::string_vi
   } else if (kind == PoolKind::any_generation) {
     band.widened.push_back("no " + traits.generation + " was measured so");
   }
-  const bool of_other_size = std::any_of(pool.begin(), pool.end(), [&](const ValidatedFamily* family) {
-    return is_small(family->traits) != is_small(traits);
-  });
-  if (of_other_size) band.widened.push_back("too few models of its size were measured");
   if (kind == PoolKind::all) band.widened.push_back("nothing like it was measured");
   band.apart = apart_in(pool);
   band.low = std::exp(interval.low);

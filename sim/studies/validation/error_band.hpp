@@ -7,7 +7,8 @@
 ///
 ///   generation, method, width   ->   generation, method   ->   method   ->   all
 ///
-/// Where all small models, or all others, have too few rows, models of any size make the same pools.
+/// Only where fewer than least_rows small models were measured in all, or fewer others, are the same pools made of
+/// models of any size.
 ///
 /// Rows of one source resemble each other, so a row counts 1 / sqrt(rows of its source). A pool of few sources knows
 /// little of the next one: beside them the steps of the same method on other generations and in other widths count as
@@ -31,7 +32,7 @@ namespace lockstep::validation {
 
 inline constexpr double band_share = studies::interval_share;  ///< of similar measured steps
 inline constexpr std::size_t least_rows = 10;                  ///< of a pool
-inline constexpr double small_parameters = 1e9;  ///< of a model below which steps are in a pool of their own
+inline constexpr double small_parameters = 1e9;  ///< of a model below which steps are in pools of their own
 
 /// Validated steps of one table that share model, chip and precision.
 struct ValidatedFamily {

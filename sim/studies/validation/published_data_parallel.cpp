@@ -21,10 +21,6 @@ void set_replicas(MeasuredRun& run, const CsvRow& row, std::int64_t chips) {
   }
 }
 
-void set_step_time(MeasuredRun& run, const CsvRow& row, std::string_view column) {
-  if (const auto seconds = row.number(column)) run.time = Measurement{*seconds};
-}
-
 void flash_attention(const CsvRow& row, MeasuredRun& run) {
   const auto precision = precision_called(run, row.text("precision"));
   set_family(run, row.text("model"), row.text("chip"), precision);
@@ -43,10 +39,11 @@ void flash_attention(const CsvRow& row, MeasuredRun& run) {
   run.set("training.attention_kernel", "flash-attention-triton");
   run.set("training.cross_entropy", "in place");  // Apex's xentropy with inplace_backward
   if (row.text("recompute") != "none") skip(run, "recomputation '" + row.text("recompute") + "' is not known");
-  set_step_time(run, row, "step_time_s_derived");
+  time_in(row, "step_time_s_derived", 1, run);
 }
 
-/// The shape of modded-nanogpt's GPT-2: norms without weights, those of queries and keys too, rotary positions.
+/// The shape of modded-nanogpt's GPT-2, which rotary positions stand for: norms without weights, those of queries and
+/// keys too, a squared ReLU.
 std::string modernised_shape(const CsvRow& row) {
   const auto count = [&](std::string_view column) { return std::to_string(row.integer(column)); };
   return "{layers: " + count("layers") + ", d_model: " + count("d_model") + ", d_ff: " + count("d_ff") +
@@ -58,17 +55,21 @@ void small_gpt2(const CsvRow& row, MeasuredRun& run) {
   const auto precision = precision_called(run, row.text("precision"));
   const auto chip = row.text("chip"), software = row.text("software"), reduction = row.text("reduction");
   set_family(run, row.text("model") + " of " + software, chip, precision);
-  run.set("model", row.text("positions") == "learned" ? gpt_shape(row) : modernised_shape(row));
+  const auto positions = row.text("positions"), gradients = row.text("gradient_reduce");
+  if (positions != "learned" && positions != "rotary") return skip(run, "positions '" + positions + "' are not known");
+  run.set("model", positions == "learned" ? gpt_shape(row) : modernised_shape(row));
   const auto chips = row.integer("n_chips");
   const bool in_cuda = software == "llm.c";
-  set_cluster(run, chip, chips, {.launched_as_graph = in_cuda});  // a C program is not behind its kernels
+  set_cluster(run, chip, chips, {.launched_as_graph = in_cuda});  // a C program launches kernels sooner than they run
   set_replicas(run, row, chips);
   run.set("training.precision", precision);
-  if (row.text("gradient_reduce") == "fp32") {
+  if (gradients == "fp32") {
     run.set("training.weight_precision", "fp32");  // autocast casts them where they are used
     run.set("training.gradient_reduce", "fp32");
-  } else {
+  } else if (gradients == "bf16") {
     run.set("training.master_weights", "true");
+  } else {
+    return skip(run, "gradients reduced in '" + gradients + "' are not known");
   }
   if (reduction == "after the backward") {
     run.set("communication.gradient_buckets", "1 TB");
@@ -82,7 +83,7 @@ void small_gpt2(const CsvRow& row, MeasuredRun& run) {
   set_hopper_attention(run, chip, "cudnn-9.0");
   run.set("training.cross_entropy", in_cuda ? "in place" : "fused");  // fused_classifier; logits.float(), compiled
   if (row.text("recompute") != "none") skip(run, "recomputation '" + row.text("recompute") + "' is not known");
-  set_step_time(run, row, "step_time_s");
+  time_in(row, "step_time_s", 1, run);
 }
 
 }  // namespace
@@ -104,12 +105,12 @@ std::vector<PublishedTable> data_parallel_tables() {
       {"small_gpt2_8gpu",
        "GPT-2 as replicas on eight A100 or H100 (karpathy/llm.c, KellerJordan/modded-nanogpt)",
        {"llm.c: ZeRO-1, weights and gradients in bf16 with fp32 copies, gradients reduced after the last backward "
-        "until "
-        "June 2024 and layer by layer since, updated weights gathered at the end; kernels never wait for the host; the "
+        "until June "
+        "2024 and layer by layer since, updated weights gathered at the end; kernels never wait for the host; the "
         "loss works in place. cuDNN's attention, on A100 at FlashAttention-2's rates.",
-        "modded-nanogpt: PyTorch's replicas with fp32 gradients in buckets of 25 MB, at which the compiled graph is "
-        "cut "
-        "(DDPOptimizer); cuDNN's attention, PyTorch 2.5.0's default on Hopper; a squared ReLU costs as GELU does."},
+        "modded-nanogpt: PyTorch's replicas with fp32 gradients in buckets of 25 MB, at which the compiled graph "
+        "is cut (DDPOptimizer); cuDNN's attention, PyTorch 2.5.0's default on Hopper; a squared ReLU costs as GELU "
+        "does."},
        {"software",          "model", "layers",  "d_model",     "d_ff",      "heads",           "vocab",
         "positions",         "seq",   "gbs",     "mbs",         "precision", "gradient_reduce", "reduction",
         "gradient_clipping", "chip",  "n_chips", "parallelism", "recompute", "step_time_s"},

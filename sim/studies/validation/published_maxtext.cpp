@@ -139,7 +139,7 @@ void tpu_recipes(const CsvRow& row, MeasuredRun& run) {
     run.set("training.weight_precision", "16-bit");
     run.set("training.optimizer_state", "bf16");
   }
-  if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
+  time_in(row, "step_time_s", 1, run);
   set_family(run, name, row.text("chip"), run.value_of("training.precision"));
 }
 
@@ -179,7 +179,7 @@ void tpu_ironwood(const CsvRow& row, MeasuredRun& run) {
   set_batch(run, sequences, row.integer("seq"), sequences / degrees.replicas(), degrees);
   set_kept(run, row.text("kept"));
   set_maxtext(run, precision);
-  if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
+  time_in(row, "step_time_s", 1, run);
 }
 
 constexpr std::string_view slice_rule =
@@ -215,7 +215,9 @@ std::vector<PublishedTable> maxtext_tables() {
        "Google's training recipes on TPU v5p and v6e (AI-Hypercomputer/tpu-recipes)",
        {slice_rule, remat_rule,
         "Experts: dropless, even loads; Mixtral with 1.25 slots of a fair share, moved by masks. What the recipe's "
-        "directory calls fp8/int8 runs in int8. Llama 3.1 70B on 32 chips has its weights and moments in 16 bits."},
+        "directory calls fp8/int8 runs in int8. Llama 3.1 70B on 32 chips has its weights and moments in 16 bits. "
+        "Products of GPT-3's tensor-parallel ranks run beside their collectives "
+        "(`xla_tpu_decompose_all_gather_einsum`)."},
        {"model", "chip", "n_chips", "slices", "seq", "gbs", "ici_fsdp", "ici_tp", "dcn_fsdp", "remat", "quantization",
         "step_time_s", "offload"},
        tpu_recipes},

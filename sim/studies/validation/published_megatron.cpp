@@ -26,10 +26,6 @@ void set_recompute(MeasuredRun& run, const std::string& text) {
                                                                 : "none");
 }
 
-void time_in(const CsvRow& row, std::string_view column, double seconds, MeasuredRun& run) {
-  if (const auto value = row.number(column)) run.time = Measurement{*value * seconds};
-}
-
 void sc21(const CsvRow& row, MeasuredRun& run) {
   gpt_step(row, run);
   run.set("parallel.sequence_parallel", "false");

@@ -88,7 +88,7 @@ void dgxc(const CsvRow& row, MeasuredRun& run) {
   const auto model = model_called(label);
   set_family(run, model.empty() || model.starts_with("{") ? label.substr(0, label.find(" (")) : model, row.text("chip"),
              lower_case(row.text("precision")));
-  if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
+  time_in(row, "step_time_s", 1, run);
   set_hopper_attention(run, row.text("chip"), "cudnn-9.0");  // releases of 2024 and early 2025
   set_dgxc_recipe(row, run);
   if (label.starts_with("Maxtext")) return maxtext_step(row, chips, run);

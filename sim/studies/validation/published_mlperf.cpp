@@ -26,6 +26,18 @@ std::int64_t flag(const std::string& flags, std::string_view name) {
   return at == std::string::npos ? 1 : leading_integer(flags.substr(at + name.size()), 1);
 }
 
+/// The time of a training step, of blocks that end with an evaluation: forward passes of one sequence a chip, each of
+/// which takes as much of a step for as many sequences as forward is of it.
+void set_time_of_blocks(MeasuredRun& run, const CsvRow& row, std::int64_t chips, bool recomputed) {
+  const auto block = row.number("step_time_s_median_from_blocks"), steps = row.number("steps_per_block"),
+             evaluations = row.number("evaluation_steps_per_block");
+  if (!block || !steps || !evaluations)
+    return skip(run, "blocks of Google's logs contain an evaluation: steps_per_block and evaluation_steps_per_block");
+  const double forward = recomputed ? 1.0 / 4 : 1.0 / 3;  // of forward, recomputation, and a backward of two forwards
+  const double share = forward * static_cast<double>(chips) / static_cast<double>(row.integer("gbs"));
+  run.time = Measurement{*block * *steps / (*steps + *evaluations * share)};
+}
+
 void google(const CsvRow& row, const std::string& accelerator, std::int64_t chips, MeasuredRun& run) {
   const auto flags = row.text("tpu_parallel");
   const auto slices = flag(flags, "dcn_data_parallelism=");
@@ -45,7 +57,9 @@ void google(const CsvRow& row, const std::string& accelerator, std::int64_t chip
   run.set("training.cross_entropy", "in place");
   run.set("training.precision", flags.find("int8") != std::string::npos ? "int8" : "bf16");
   run.set("training.weight_precision", "fp32");
-  if (flags.find("remat_policy=full") != std::string::npos) return set_needed_recompute(run);
+  const bool recomputed = flags.find("remat_policy=full") != std::string::npos;
+  set_time_of_blocks(run, row, chips, recomputed);
+  if (recomputed) return set_needed_recompute(run);
   const bool without_first =
       flags.find("except_mlpwi") != std::string::npos || flags.find("except_logits_ffn1") != std::string::npos;
   run.set("training.recompute.mode", "selective");
@@ -71,7 +85,7 @@ void llama31(const CsvRow& row, MeasuredRun& run) {
     run.set("training.hadamard_transform", "false");
     if (benchmark == "llama31_8b") run.set("training.attention_kernel", "cudnn-9-fp8");
   }
-  if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
+  time_in(row, "step_time_s", 1, run);
   set_family(run, benchmark, accelerator, run.value_of("training.precision"));
 }
 
@@ -94,8 +108,7 @@ void mlperf(const CsvRow& row, MeasuredRun& run) {
     // Containers of round 3.1 have Transformer Engine 0.12, which takes FlashAttention first; later ones cuDNN's.
     set_hopper_attention(run, accelerator, row.text("round").starts_with("v3") ? "flash-attention-2" : "cudnn-9.0");
   }
-  for (const std::string_view column :
-       {"step_time_s_median_logged", "step_time_s_without_evaluation", "step_time_s_median_from_blocks"}) {
+  for (const std::string_view column : {"step_time_s_median_logged", "step_time_s_median_from_blocks"}) {
     if (const auto seconds = row.number(column); seconds && !run.time) run.time = Measurement{*seconds};
   }
   set_family(run, benchmark, accelerator, run.value_of("training.precision"));
@@ -116,11 +129,11 @@ std::vector<PublishedTable> mlperf_tables() {
             "ranks run beside their collectives (`xla_tpu_decompose_all_gather_einsum=true`; it names gathers alone, "
             "reductions are taken alike).",
             "A block of Google's logs ends with an evaluation, which they do not time. It is taken off, each of its "
-            "forward passes as a third of a training step's time for as many tokens, or as a quarter with full "
-            "rematerialisation. Layers do not wait for hosts between slices, which do not reduce "
+            "forward passes as a third of a training step's time for as many sequences, or as a quarter with full "
+            "recomputation. Layers do not wait for hosts between slices, which do not reduce "
             "(`xla_tpu_use_megascale_host_reduction=false`)."},
            {"benchmark", "accelerator", "n_accel", "gbs", "seq", "tp", "pp", "vp", "cp", "mbs", "fp8", "tpu_parallel",
-            "step_time_s_median_from_blocks"},
+            "step_time_s_median_from_blocks", "steps_per_block", "evaluation_steps_per_block"},
            mlperf},
           {"mlperf_llama31",
            "LLaMA 3.1 405B and 8B in MLPerf Training 5.0 and 5.1, median step of the raw logs (mlcommons)",

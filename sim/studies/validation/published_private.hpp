@@ -73,6 +73,8 @@ void set_degrees(MeasuredRun& run, const RunDegrees& degrees);
 /// dead code and PyTorch's checkpoints without re-entrance stop early at. `kept`: more operations whose results are
 /// kept. After the model.
 void set_needed_recompute(MeasuredRun& run, const std::string& kept = "");
+/// The step's time from a column whose unit is so many seconds; none if it is empty.
+void time_in(const CsvRow& row, std::string_view column, double seconds, MeasuredRun& run);
 /// MaxText's scripts of GPT-3 on TPUs set xla_tpu_decompose_all_gather_einsum: gathers of activations run beside the
 /// products that read them. XLA's name says nothing of reductions, which are taken alike.
 void set_decomposed_gathers(MeasuredRun& run, const RunDegrees& degrees);

@@ -103,6 +103,10 @@ void set_needed_recompute(MeasuredRun& run, const std::string& kept) {
                                          (kept.empty() ? "" : ", ") + kept + "]");
 }
 
+void time_in(const CsvRow& row, std::string_view column, double seconds, MeasuredRun& run) {
+  if (const auto value = row.number(column)) run.time = Measurement{*value * seconds};
+}
+
 void set_decomposed_gathers(MeasuredRun& run, const RunDegrees& degrees) {
   if (degrees.tensor > 1) run.set("communication.collective_matmul", "true");
 }

@@ -58,7 +58,7 @@ std::vector<MeasuredRun> read_published_runs(const PublishedTable& published, co
     if (!of_row.empty()) run.skipped_because = at_its_cell(of_row.list().front());
     for (const auto& problem : of_row.list()) {
       if (!is_blank(row, problem.key))
-        row.problem(problem.key, problem.what, problem.expected + "; an empty cell skips its row");
+        row.problem(problem.key, problem.what, problem.expected + ", or an empty cell where the source does not say");
     }
     runs.push_back(std::move(run));
   }

@@ -20,21 +20,25 @@ void set_slices(MeasuredRun& run, const CsvRow& row, std::int64_t tensor, bool w
   set_batch(run, sequences, row.integer("seq"), row.integer("mbs", sequences / degrees.replicas()), degrees);
 }
 
-void set_step_time(MeasuredRun& run, const CsvRow& row) {
-  if (const auto seconds = row.number("step_time_s")) run.time = Measurement{*seconds};
-}
-
 void torchprime(const CsvRow& row, MeasuredRun& run) {
   const auto name = row.text("model"), attention = row.text("attention");
   const auto precision = precision_called(run, row.text("precision"));
   set_family(run, name + ", " + attention, row.text("chip"), precision);
   set_model(run, row);
-  if (attention == "flash") run.set("training.attention_kernel", "pallas-flash");
-  set_slices(run, row, row.integer("ici_tp", 1), row.text("dcn") == "fsdp");
+  if (attention == "flash") {
+    run.set("training.attention_kernel", "pallas-flash");
+  } else if (attention != "splash") {
+    return skip(run, "attention '" + attention + "' is not known");
+  }
+  const auto over_slices = row.text("dcn"), offload = row.text("offload");
+  if (!over_slices.empty() && over_slices != "fsdp" && over_slices != "data")
+    return skip(run, "'" + over_slices + "' over slices is not known");
+  if (!offload.empty() && offload != "decoder_input") return skip(run, "offload '" + offload + "' is not known");
+  set_slices(run, row, row.integer("ici_tp", 1), over_slices == "fsdp");
   run.set("training.precision", precision);  // of weights and gradients too, without fp32 copies
   run.set("training.optimizer", row.text("optimizer"));
   run.set("training.cross_entropy.mode", "in place");
-  if (row.text("remat") != "full") return skip(run, "rematerialisation '" + row.text("remat") + "' is not known");
+  if (row.text("remat") != "full") return skip(run, "recomputation '" + row.text("remat") + "' is not known");
   if (name.starts_with("Mixtral")) {
     // moe_implementation: dropping with capacity_factor: 1.25 (configs/model/mixtral-8x7b.yaml); the product that
     // combines the experts' results by its mask reads them in the backward.
@@ -44,8 +48,8 @@ void torchprime(const CsvRow& row, MeasuredRun& run) {
   } else {
     set_needed_recompute(run);
   }
-  if (row.text("offload") == "decoder_input") set_offload(run);
-  set_step_time(run, row);
+  if (!offload.empty()) set_offload(run);
+  time_in(row, "step_time_s", 1, run);
 }
 
 void axlearn(const CsvRow& row, MeasuredRun& run) {
@@ -66,7 +70,7 @@ void axlearn(const CsvRow& row, MeasuredRun& run) {
   // residual_checkpoint_name (common/flash_attention/tpu_attention.py), so no policy can name them.
   set_needed_recompute(run, "query projection, key projection, value projection, attention output");
   set_offload(run);
-  set_step_time(run, row);
+  time_in(row, "step_time_s", 1, run);
 }
 
 }  // namespace
@@ -79,7 +83,7 @@ std::vector<PublishedTable> v6e_tables() {
         "backward but for its last product, which XLA drops as dead code; its input waits on the host where the row "
         "says so.",
         "FSDP over a slice; slices are replicas, or split the weights further where the row says so. Activations "
-        "between products of tensor-parallel ranks are split, here along the sequence.",
+        "between products of tensor-parallel ranks are split; the simulation splits them along the sequence.",
         "The step is compiled as a whole, so XLA writes neither the exponentials of the loss nor an fp32 copy of its "
         "logits. Flash attention is JAX's older kernel (`pallas-flash`).",
         "Mixtral has 1.25 slots of a fair share, moved by masks."},

@@ -79,8 +79,7 @@ TEST(ErrorBand, TheFirstPoolWithEnoughRows) {
   EXPECT_EQ(new_method->rows, 33U);
   auto tiny = traits("a", Method::fsdp);
   tiny.parameters = 1e8;
-  EXPECT_EQ(bands.of(tiny)->pool, "a, fsdp, 16 bits");
-  EXPECT_THAT(bands.of(tiny)->widened, testing::ElementsAre("too few models of its size were measured"));
+  EXPECT_EQ(bands.of(tiny)->pool, "a, fsdp, 16 bits, models of any size");
   EXPECT_FALSE(ErrorBands({}).of(tiny));
 }
 
@@ -95,13 +94,16 @@ TEST(ErrorBand, FewSmallModelsAreNoPool) {
     asked.parameters = 2e8;
     const auto band = bands.of(asked);
     ASSERT_TRUE(band);
-    EXPECT_EQ(band->pool, measured == 9 ? "a, fsdp, 16 bits" : "all methods, models below 1e9 parameters");
+    EXPECT_EQ(band->pool,
+              measured == 9 ? "a, fsdp, 16 bits, models of any size" : "all methods, models below 1e9 parameters");
+    EXPECT_EQ(bands.coverage().size(), 2U) << "of the large ones, and of these";
     EXPECT_NEAR(std::log(band->high), measured == 9 ? 0.1 * (3.0 * 10 / 11 - 1.5) : 0.5, 1e-9);
   }
 }
 
-// Two sources of one pool, the one exactly right and the other 50 % slow: the pool's interval holds both, but none that
-// is made of the other alone and of which nothing is left to tell how far sources lie apart.
+// Two sources of one pool, the one exactly right and the other 50 % slow: the pool's interval holds both. One that is
+// made of the other source alone does not hold the left-out one, since nothing is left to tell how far sources lie
+// apart.
 TEST(ErrorBand, CoverageSaysWhichSourceIsNotHeld) {
   const ErrorBands bands(
       {family("t", traits("a", Method::fsdp), 0, 0, 12), family("u", traits("a", Method::fsdp), 0.5, 0, 20)});

@@ -48,7 +48,7 @@ TEST(PublishedTables, FlashAttentionTraining) {
 }
 
 // llm.c reduced all gradients after the last backward before it did so layer by layer; both without gaps of the host.
-// 1.6B on H100: 1,024 sequences in microbatches of 16 on 8 replicas are 8. DDP's compiled graph is cut at its buckets.
+// 1.6B on H100: 1,024 sequences in microbatches of 16 on 8 replicas are 8.
 TEST(PublishedTables, SmallGpt2) {
   const auto runs = runs_of("small_gpt2_8gpu");
   const auto early = scenario_of(runs.at(0), "."), late = scenario_of(runs.at(3), "."),

@@ -245,7 +245,8 @@ std::string pools_part(const Pools& pools) {
   return text;
 }
 
-/// The pools that hold too few of their left-out rows or too many, each with the source that is held least or most.
+/// The pools that hold too few of their left-out rows, each with the tables of which this is true too, and those that
+/// hold too many.
 std::string pools_outside(const Pools& pools) {
   std::string few, many;
   for (const auto& pool : pools) {
@@ -287,9 +288,10 @@ std::string covered_tables_part(const Pools& pools) {
   double mean = 0;
   for (const auto& [table, held] : tables) mean += held.left_out / held.rows / static_cast<double>(tables.size());
   std::string text =
-      "Of all steps " + fixed(100 * all.left_out / all.rows, 0) +
-      " % lie in the bands of steps like them that are made without their table, and of a table's steps " +
-      fixed(100 * mean, 0) + " % on the mean over tables:\n\n| table | in band % |\n|---|---|\n";
+      fixed(100 * all.left_out / all.rows, 0) +
+      " % of all steps lie in the bands of steps like them that are made without their table. The mean of this share "
+      "over tables is " +
+      fixed(100 * mean, 0) + " %:\n\n| table | in band % |\n|---|---|\n";
   for (const auto& [table, held] : tables)
     text += "| " + table + " | " + fixed(100 * held.left_out / held.rows, 0) + " |\n";
   return text + "\n";
