@@ -122,7 +122,7 @@ TEST(Rates, AreTheChipsOrWhatItsKernelsReach) {
   const auto calibrated =
       preparation::rates_of(small_scenario({{"training", "{precision: int8}"}, {"model_of_time", "calibrated"}}));
   ASSERT_TRUE(calibrated.kernels);
-  EXPECT_DOUBLE_EQ(calibrated.kernels->products.value(), 918e12 * 0.66);
+  EXPECT_DOUBLE_EQ(calibrated.kernels->products.value(), 918e12 * 0.59);
   EXPECT_DOUBLE_EQ(calibrated.kernels->in_16_bits.value(), 459e12 * 0.93);
   EXPECT_DOUBLE_EQ(calibrated.kernels->memory.value(), 2765e9 * 0.8);
   const auto forward_on = [](const std::string& cluster, const std::string& training) {
