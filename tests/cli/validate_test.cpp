@@ -222,13 +222,14 @@ TEST_F(Validate, StudiesNeedTheirModelOfTime) {
   }
 }
 
-// Small products fill the matrix unit badly, so without that steps are shorter, and all rows have it; the clock of a
-// v5p is that of its benchmark, and one chip has no other pod.
+// Small products fill the matrix unit badly, so without that steps are shorter, and all rows have it; collectives of a
+// v5p slow no kernels down, and one chip has no other pod.
 TEST_F(Validate, WithoutOneEffect) {
   write("own.csv", own);
   const auto text = good({"validate", "own.csv", "--ablation"});
   EXPECT_THAT(text, HasSubstr("tiles, waves and depth of products"));
-  EXPECT_THAT(text, Not(HasSubstr("the clock of whole steps")));
+  EXPECT_THAT(text, HasSubstr("the clock of whole steps"));
+  EXPECT_THAT(text, Not(HasSubstr("kernels slowed by collectives beside them")));
   EXPECT_THAT(text, Not(HasSubstr("hosts between pods")));
 }
 
@@ -257,7 +258,7 @@ TEST_F(Validate, StepsOfOnesOwn) {
   EXPECT_EQ(given, 2);
   EXPECT_EQ(others, 4);
   EXPECT_NEAR(before, 100 * (1 - 1 / 1.3), 0.1);
-  EXPECT_LT(after, 0.7 * before);
+  EXPECT_LT(after, 0.85 * before);
   EXPECT_GT(after, 0);
 }
 

@@ -118,8 +118,8 @@ TEST(OverlapSlowdownTest, CollectivesTakeUnitsAndMemory) {
   EXPECT_DOUBLE_EQ(cost::overlap_slowdown(chip), 1.25);
 }
 
-// On a torus of two axes FSDP moves data over all links. A TPU's collectives hold no units, but what moves over all links at once, both ways, is written to memory and read
-// again: 2 x links x rate of a link / bandwidth, in two digits.
+// On a torus of two axes FSDP moves data over all links. A TPU's collectives hold no units, but what moves over all
+// links at once, both ways, is written to memory and read again: 2 x links x rate of a link / bandwidth, in two digits.
 TEST(OverlapSlowdownTest, TpusShareTheirMemoryWithTheirLinks) {
   for (const auto* name : {"tpu-v5e", "tpu-v6e"}) {
     const auto chip = test::catalog_chip(name);
