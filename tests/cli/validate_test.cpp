@@ -258,7 +258,7 @@ TEST_F(Validate, StepsOfOnesOwn) {
   EXPECT_EQ(given, 2);
   EXPECT_EQ(others, 4);
   EXPECT_NEAR(before, 100 * (1 - 1 / 1.3), 0.1);
-  EXPECT_LT(after, 0.85 * before);
+  EXPECT_LT(after, before - 1) << "how large the part is, other machines of the catalog say";
   EXPECT_GT(after, 0);
 }
 
