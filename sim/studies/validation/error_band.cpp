@@ -281,10 +281,16 @@ std::optional<ErrorBand> ErrorBands::of(const StepTraits& traits, std::string_vi
   return band;
 }
 
+ErrorBands::Held& ErrorBands::Held::operator+=(const Held& other) {
+  rows += other.rows;
+  inside += other.inside;
+  left_out += other.left_out;
+  return *this;
+}
+
 ErrorBands::Held ErrorBands::Coverage::all() const {
   Held sum;
-  for (const auto& [table, held] : of_tables)
-    sum = {sum.rows + held.rows, sum.inside + held.inside, sum.left_out + held.left_out};
+  for (const auto& [table, held] : of_tables) sum += held;
   return sum;
 }
 

@@ -98,6 +98,7 @@ class ErrorBands {
     double rows = 0;
     double inside = 0;    ///< of the rows, in the interval of their pool
     double left_out = 0;  ///< of the rows, in the interval that is made without their source
+    Held& operator+=(const Held& other);
   };
   /// A pool, and the validated steps that take their band from it.
   struct Coverage {

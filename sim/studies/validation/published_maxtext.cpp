@@ -55,7 +55,7 @@ void maxtext_tpu(const CsvRow& row, MeasuredRun& run) {
   set_remat(run, row.text("remat"), "");
   const auto precision = precision_called(run, row.text("precision"));
   set_maxtext(run, precision);
-  if (const auto seconds = row.number("step_time_s_derived")) run.time = Measurement{*seconds};
+  time_in(row, "step_time_s_derived", 1, run);
   set_family(run, row.text("model"), row.text("chip"), precision);
 }
 

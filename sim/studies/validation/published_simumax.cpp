@@ -69,7 +69,7 @@ void simumax(const CsvRow& row, MeasuredRun& run) {
   if (degrees.context > 1) run.set("parallel.context_attention", "all_to_all");
   if (mixture) run.set("routing.capacity_factor", "1");
   set_software_of_experts(run);  // no moe_router_fusion among the launchers' flags
-  if (const auto ms = row.number("step_time_ms_measured")) run.time = Measurement{*ms * 1e-3};
+  time_in(row, "step_time_ms_measured", 1e-3, run);
   if (const auto gib = row.number("mem_alloc_gib_measured")) run.peak_bytes = *gib * (1 << 30);
 }
 

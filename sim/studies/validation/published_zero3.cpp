@@ -27,7 +27,7 @@ void zero3(const CsvRow& row, MeasuredRun& run) {
   run.set("parallel.sequence_parallel", "false");
   run.set("training.recompute", "full");
   if (sharded) set_deepspeed_2021(run);
-  if (const auto seconds = row.number("step_time_s_derived")) run.time = Measurement{*seconds};
+  time_in(row, "step_time_s_derived", 1, run);
 }
 
 }  // namespace

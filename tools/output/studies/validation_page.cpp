@@ -278,12 +278,8 @@ std::string covered_tables_part(const Pools& pools) {
   std::map<std::string, Held> tables;
   Held all;
   for (const auto& pool : pools) {
-    for (const auto& [table, held] : pool.of_tables) {
-      tables[table].rows += held.rows;
-      tables[table].left_out += held.left_out;
-      all.rows += held.rows;
-      all.left_out += held.left_out;
-    }
+    for (const auto& [table, held] : pool.of_tables) tables[table] += held;
+    all += pool.all();
   }
   double mean = 0;
   for (const auto& [table, held] : tables) mean += held.left_out / held.rows / static_cast<double>(tables.size());
@@ -304,8 +300,7 @@ std::string band_part(const std::vector<validation::ValidatedRun>& runs) {
   std::string text =
       "### The band\n\nWhere 80 % of similar measured steps lay, relative to the prediction. A step takes the band of "
       "the narrowest pool with enough rows; the last columns say how many of the steps that take it lie inside, and "
-      "how "
-      "many lie in the band that each would get without its own source.\n\n" +
+      "how many lie in the band that each would get without its own source.\n\n" +
       pools_part(pools) + pools_outside(pools) +
       "\nIntervals are widened on both sides of their median by 1 + doubt / sources of the pool, with doubts of ";
   for (const auto kind : validation::all_pool_kinds)
