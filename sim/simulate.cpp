@@ -24,7 +24,7 @@ std::optional<StepDraws> drawn(std::string_view name, std::string_view doing, co
   SimulateOptions alone;
   alone.engine = options.engine == engine::EngineKind::reference ? options.engine : engine::EngineKind::max_min;
   alone.fold = options.fold;
-  alone.explained = false;
+  alone.detail = Detail::totals;
   std::vector<Seconds> times{first.metrics.step_time};
   for (std::int64_t draw = 1; draw <= further; ++draw) {
     if (options.progress) options.progress(doing, static_cast<double>(draw) / static_cast<double>(further + 1));
@@ -53,7 +53,7 @@ Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& o
   timing.folds = folds;
   timing.most_operations = options.most_operations;
   auto timed = timed_step(scenario, prepared, prepared.model.layers, building, timing, log);  // step graph to timeline
-  auto simulation = measured(scenario, std::move(prepared), std::move(timed), options.explained);
+  auto simulation = measured(scenario, std::move(prepared), std::move(timed), options.detail);
   simulation.routing_draws = drawn("hashed paths", "drawing paths", scenario, options, simulation, log);
   simulation.document_draws = drawn("documents", "drawing documents", scenario, options, simulation, log);
   if (options.steps > 0)
@@ -77,10 +77,10 @@ Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& o
 }
 
 Simulation measured(const scenario::Scenario& scenario, preparation::Preparation prepared, timing::TimedStep timed,
-                    bool explained) {
+                    Detail detail) {
   auto& [step, folded, run, fold_seconds, local_updates] = timed;
   preparation::PreparedStep whole{std::move(prepared), std::move(step)};
-  auto metrics = measure(scenario, whole, folded.program, run.timeline, explained);
+  auto metrics = measure(scenario, whole, folded.program, run.timeline, detail);
   if (local_updates) {
     for (const auto& held : whole.step.held) {
       local_updates->state = std::max(local_updates->state, held.outer_state);
@@ -180,21 +180,30 @@ namespace {
 
 /// All that the pieces of the ranks' time tell.
 void measure_pieces(const preparation::PreparedStep& preparation, const program::Program& program,
-                    const timeline::Timeline& timeline, bool explained, metrics::Metrics& metrics) {
+                    const timeline::Timeline& timeline, Detail detail, metrics::Metrics& metrics) {
+  const auto ranks = metrics::last_rank_of_stages(program, timeline);
+  for (std::int32_t stage = 0; position_of(stage) < ranks.size(); ++stage)
+    metrics.stages.push_back({stage, ranks[position_of(stage)], {}, {}, {}, {}});
+  if (detail == Detail::totals) {
+    metrics.stages[position_of(program.stage_of_rank[metrics.critical_rank])].breakdown =
+        metrics::breakdown_of(program, timeline, metrics.critical_rank);
+    return;
+  }
+  auto stage = metrics.stages.begin();
   const auto measure_lane_of_stage = [&](const metrics::RankPieces& lane, const metrics::IdleTime& idle) {
-    const auto stage = static_cast<std::int32_t>(metrics.stages.size());
-    metrics.stages.push_back({stage, lane.rank, metrics::breakdown_of(timeline, lane), idle, {}, {}});
-    if (explained)
-      metrics.stages.back().communication = metrics::communication_of(preparation.step, program, timeline, lane);
+    stage->breakdown = metrics::breakdown_of(timeline, lane);
+    stage->idle = idle;
+    if (detail == Detail::causes)
+      stage->communication = metrics::communication_of(preparation.step, program, timeline, lane);
+    ++stage;
   };
-  metrics::for_each_idle(preparation.step, preparation.pipeline, program, timeline,
-                         metrics::last_rank_of_stages(program, timeline), measure_lane_of_stage);
+  metrics::for_each_idle(preparation.step, preparation.pipeline, program, timeline, ranks, measure_lane_of_stage);
 }
 
 }  // namespace
 
 metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation,
-                         const program::Program& program, const timeline::Timeline& timeline, bool explained) {
+                         const program::Program& program, const timeline::Timeline& timeline, Detail detail) {
   const auto& step = preparation.step;
   auto metrics = measure_step(scenario, preparation, timeline);
   Flops of_a_rank_of_each_stage(0);
@@ -203,7 +212,7 @@ metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::
   metrics.executed_flops =
       of_a_rank_of_each_stage * (static_cast<double>(metrics.chips) / static_cast<double>(step.held.size()));
   metrics.critical_rank = metrics::critical_rank(timeline);
-  measure_pieces(preparation, program, timeline, explained, metrics);
+  measure_pieces(preparation, program, timeline, detail, metrics);
   {
     metrics::StepMemory memory(step, program, timeline);
     for (auto& stage : metrics.stages)
@@ -218,7 +227,7 @@ metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::
   for (const auto& stage : metrics.stages) {
     if (is_fuller(stage.memory, metrics.memory)) metrics.memory = stage.memory;
   }
-  if (explained) metrics.critical_path = metrics::critical_path_of(step, program, timeline);
+  if (detail == Detail::causes) metrics.critical_path = metrics::critical_path_of(step, program, timeline);
   return metrics;
 }
 

@@ -35,6 +35,13 @@ struct Simulation {
   std::optional<StepDistribution> distribution;  ///< where asked for
 };
 
+/// How much is found out about a step that has been timed; each also what those before it find.
+enum class Detail {
+  totals,  ///< time, memory of every stage, and how the critical rank spends its time
+  stages,  ///< how the last rank of every stage spends its time, and why it is idle
+  causes   ///< communication by axis and the critical path
+};
+
 struct SimulateOptions {
   engine::EngineKind engine = engine::EngineKind::automatic;
   bool fold = true;  ///< false: every rank and every microbatch is simulated; same spans, much more work
@@ -44,8 +51,7 @@ struct SimulateOptions {
   int draws = 1;  ///< seeds of each thing that is drawn to time the step under; 1: the scenario's alone
   int steps = 0;  ///< to draw of all that varies together, for a distribution; 0: none
   DrawnSteps how_drawn = DrawnSteps::automatic;
-  bool explained =
-      true;  ///< false: without critical path and communication by axis, for who asks how long and how much
+  Detail detail = Detail::causes;
 };
 
 /// What commands that show one step draw: enough to see the spread, and cheap beside the page that shows it.
@@ -57,10 +63,9 @@ inline constexpr int usual_draws = 16;
 /// The same for one of many scenarios.
 [[nodiscard]] Simulation simulate(const scenario::Scenario& scenario, const SimulateOptions& options,
                                   spdlog::logger& log, preparation::KnownMachines& known);
-/// The last part of simulate, from Timeline to Metrics, for a step that has been timed; `explained` as in
-/// SimulateOptions.
+/// The last part of simulate, from Timeline to Metrics, for a step that has been timed.
 [[nodiscard]] Simulation measured(const scenario::Scenario& scenario, preparation::Preparation prepared,
-                                  timing::TimedStep timed, bool explained = true);
+                                  timing::TimedStep timed, Detail detail = Detail::causes);
 
 /// Replaces `metrics` by those of another rank than the critical one, read from the lane of that rank's class.
 void look_at(Simulation& simulation, topologies::RankId rank);
@@ -69,9 +74,9 @@ void look_at(Simulation& simulation, topologies::RankId rank);
 [[nodiscard]] metrics::Metrics measure_step(const scenario::Scenario& scenario,
                                             const preparation::Preparation& preparation,
                                             const timeline::Timeline& timeline);
-/// The metrics of a step; `explained` as in SimulateOptions.
+/// The metrics of a step.
 [[nodiscard]] metrics::Metrics measure(const scenario::Scenario& scenario, const preparation::PreparedStep& preparation,
                                        const program::Program& program, const timeline::Timeline& timeline,
-                                       bool explained = true);
+                                       Detail detail = Detail::causes);
 
 }  // namespace lockstep

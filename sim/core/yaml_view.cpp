@@ -1,6 +1,7 @@
 #include "sim/core/yaml_view.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "sim/core/yaml_tree_private.hpp"
@@ -41,6 +42,29 @@ std::optional<YamlNode> parse_checked(std::string_view text, const std::string& 
   return parse_yaml(text, file, problems);
 }
 
+/// Documents that files held when they were parsed last: who reads many scenarios reads the same entries of the catalog
+/// for each. A file is parsed anew when its text has changed.
+class ParsedFiles {
+ public:
+  /// As parse_checked; what had problems is not kept.
+  std::optional<YamlNode> parse(const std::string& file, const std::string& text, Problems& problems) {
+    auto& known = by_file_[file];
+    if (known.root && known.text == text) return known.root;
+    auto root = parse_checked(text, file, problems);
+    if (by_file_.size() > most) by_file_.clear();
+    if (root && text.size() <= longest) by_file_[file] = {text, root};
+    return root;
+  }
+
+ private:
+  static constexpr std::size_t most = 256, longest = 64 * 1024;  // files, and bytes of one
+  struct Parsed {
+    std::string text;
+    std::optional<YamlNode> root;
+  };
+  std::unordered_map<std::string, Parsed> by_file_;
+};
+
 }  // namespace
 
 YamlView::YamlView() = default;
@@ -49,13 +73,17 @@ YamlView::YamlView(std::shared_ptr<const Document> document, const YamlNode* nod
     : document_(std::move(document)), node_(node), path_(std::move(path)) {}
 
 YamlView YamlView::from_file(const std::filesystem::path& file, Problems& problems) {
+  thread_local ParsedFiles parsed;
   const std::optional<std::string> text = read_text_file(file.string(), problems);
-  return text ? from_text(*text, file.string(), problems) : YamlView();
+  return text ? of_tree(parsed.parse(file.string(), *text, problems), file.string(), problems) : YamlView();
 }
 
 YamlView YamlView::from_text(std::string_view text, std::string_view name, Problems& problems) {
   const std::string file(name);
-  std::optional<YamlNode> root = parse_checked(text, file, problems);
+  return of_tree(parse_checked(text, file, problems), file, problems);
+}
+
+YamlView YamlView::of_tree(std::optional<YamlNode> root, const std::string& file, Problems& problems) {
   if (!root) return {};
   auto document = std::make_shared<const Document>(Document{*std::move(root), file, &problems});
   const YamlNode* node = &document->root;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,6 +79,8 @@ class YamlView {
 
  private:
   struct Document;
+  /// The root of what was parsed; does not exist if nothing was.
+  static YamlView of_tree(std::optional<YamlNode> root, const std::string& file, Problems& problems);
   YamlView(std::shared_ptr<const Document> document, const YamlNode* node, std::string path);
   std::shared_ptr<const Document> document_;
   const YamlNode* node_ = nullptr;  // null: does not exist

@@ -11,6 +11,7 @@ namespace lockstep::engine {
 namespace {
 
 constexpr const char* module_file = LOCKSTEP_SIMGRID_MODULE;
+bool has_made_network = false;
 
 /// Never unloaded: SimGrid's engine lives until the process ends. The system's loader knows what is loaded already.
 void* loaded_module() { return ::dlopen(module_file, RTLD_LAZY | RTLD_LOCAL); }
@@ -36,7 +37,10 @@ std::unique_ptr<Network> simgrid_network(const program::Program& program, std::v
   void* const found = ::dlsym(module(), "lockstep_simgrid_network");
   if (found == nullptr) throw InternalError(std::string(module_file) + " is not a module of this program");
   const auto make = reinterpret_cast<decltype(&lockstep_simgrid_network)>(found);
+  has_made_network = true;
   return std::unique_ptr<Network>(make(program, phases));
 }
+
+bool simgrid_has_run() { return has_made_network; }
 
 }  // namespace lockstep::engine

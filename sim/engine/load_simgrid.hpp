@@ -20,4 +20,7 @@ void load_simgrid();
 [[nodiscard]] std::unique_ptr<Network> simgrid_network(const program::Program& program,
                                                        std::vector<timeline::PhaseSpan>* phases);
 
+/// Whether this process has made SimGrid's network. A process that has cannot make another.
+[[nodiscard]] bool simgrid_has_run();
+
 }  // namespace lockstep::engine

@@ -77,7 +77,9 @@ class Parts {
     const auto& op = program_.ops[one.op];
     const auto& vertex = step_.op(op.vertex);
     if (vertex->kind == workloads::StepOp::Kind::compute) {
-      add(vertex.pass == workloads::StepPass::update ? Kind::update : Kind::compute, vertex, length);
+      const auto held = std::min(op.held, length);
+      add(vertex.pass == workloads::StepPass::update ? Kind::update : Kind::compute, vertex, length - held);
+      if (held > Seconds(0)) add(Kind::latency, step_.op(op.held_for), held);
       return;
     }
     if (vertex->given_time) {

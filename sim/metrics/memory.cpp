@@ -72,19 +72,21 @@ StepMemory::StepMemory(const workloads::StepGraph& step, const program::Program&
       of_operation_(position_of(timeline.ops())) {}
 
 std::vector<StepMemory::Alive> StepMemory::alive_on(std::int32_t rank) const {
+  const auto& buffers = buffers_[position_of(program_.stage_of_rank[rank])];
   std::vector<Alive> result;
-  for (const auto* buffer : buffers_[position_of(program_.stage_of_rank[rank])]) {
+  result.reserve(buffers.size());
+  for (const auto* buffer : buffers) {
     if (!timeline_.took_part(buffer->producer, rank)) continue;
-    const auto span = timeline_.simulated(buffer->producer, rank);
-    Alive alive{buffer, buffer->producer, span.start, span.end};
+    auto last = buffer->producer;
+    auto until = timeline_.simulated(last, rank).end;
     for (const auto reader : buffer->readers) {
       if (!timeline_.took_part(reader, rank)) continue;
       const auto end = timeline_.simulated(reader, rank).end;
-      if (end < alive.until || (end == alive.until && reader < alive.last)) continue;
-      alive.until = end;
-      alive.last = reader;
+      if (end < until || (end == until && reader < last)) continue;
+      until = end;
+      last = reader;
     }
-    result.push_back(alive);
+    result.push_back({buffer, last});
   }
   return result;
 }
@@ -117,7 +119,7 @@ std::vector<StepMemory::Change> StepMemory::changes_on(std::int32_t rank, const 
   changes.reserve(2 * buffers.size());
   for (const auto& [time, first, frees, at_once] : events) {
     for (auto i = first; i >= 0; i = frees ? next[position_of(i)].ends : next[position_of(i)].begins)
-      changes.push_back({time, buffers[position_of(i)].buffer, frees, at_once});
+      changes.push_back({time, buffers[position_of(i)].buffer, i, frees, at_once});
   }
   return changes;
 }
@@ -184,43 +186,43 @@ void StepMemory::explain(MemoryUse& use, const std::vector<const workloads::Buff
 
 MemoryUse StepMemory::of(std::int32_t rank, Bytes capacity) {
   const auto& held = held_by(rank);
-  const auto changes = changes_on(rank, alive_on(rank));
+  const auto buffers = alive_on(rank);
+  const auto changes = changes_on(rank, buffers);
   MemoryPoint worst;
-  std::size_t points = 0, worst_point = 0;
+  Bytes most(-1);
+  std::size_t seen = 0, seen_at_worst = 0;
   for_each_point(
-      rank, changes, [](const Change&) {},
+      rank, changes, [&](const Change&) { ++seen; },
       [&](const MemoryPoint& point) {
-        if (points == 0 || point.total() > worst.total()) {
-          worst = point;
-          worst_point = points;
-        }
-        ++points;
+        const auto total = point.total();
+        if (total <= most) return;
+        most = total;
+        worst = point;
+        seen_at_worst = seen;
       });
   MemoryUse use;
   static_cast<MemoryParts&>(use) = worst;
-  use.peak = worst.total();
+  use.peak = most;
   use.capacity = capacity;
   use.peak_at = worst.time;
   use.stage = program_.stage_of_rank[rank];
   use.rank = rank;
   use.weight_padding = held.weight_padding;
-  std::vector<const workloads::Buffer*> then;  // in the order in which they began
-  std::set<const workloads::Buffer*> over;
-  std::size_t next = 0;
-  const auto is_later = [&] { return next > worst_point; };
+  std::vector<bool> is_held(buffers.size(), false);
+  std::vector<std::int32_t> begun;  // in that order
+  seen = 0;
   for_each_point(
       rank, changes,
       [&](const Change& change) {
-        if (is_later()) return;
-        if (change.frees) {
-          over.insert(change.buffer);
-        } else {
-          then.push_back(change.buffer);
-        }
+        if (seen++ >= seen_at_worst) return;
+        is_held[position_of(change.number)] = !change.frees;
+        if (!change.frees) begun.push_back(change.number);
       },
-      [&](const MemoryPoint&) { ++next; });
-  then.erase(std::remove_if(then.begin(), then.end(), [&](const auto* buffer) { return over.contains(buffer); }),
-             then.end());
+      [](const MemoryPoint&) {});
+  std::vector<const workloads::Buffer*> then;
+  for (const auto number : begun) {
+    if (is_held[position_of(number)]) then.push_back(buffers[position_of(number)].buffer);
+  }
   explain(use, then);
   const auto& repetition = timeline_.repetition();
   use.peak_at = repetition.in_step(use.peak_at);

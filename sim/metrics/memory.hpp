@@ -57,6 +57,7 @@ class StepMemory {
   struct Change {
     Seconds time;
     const workloads::Buffer* buffer;
+    std::int32_t number;  ///< of the buffer, among the rank's
     bool frees;
     bool at_once;  ///< the operation takes no time
   };
@@ -67,8 +68,7 @@ class StepMemory {
   /// A buffer on a rank, from the start of its producer to the end of the operation that reads it last.
   struct Alive {
     const workloads::Buffer* buffer;
-    workloads::OpId last;
-    Seconds from, until;
+    workloads::OpId last;  ///< that operation
   };
   [[nodiscard]] std::vector<Alive> alive_on(std::int32_t rank) const;
   [[nodiscard]] std::vector<Change> changes_on(std::int32_t rank, const std::vector<Alive>& buffers);

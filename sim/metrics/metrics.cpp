@@ -39,7 +39,9 @@ std::vector<CommunicationUse> communication_of(const workloads::StepGraph& step,
   std::map<std::pair<std::string, std::optional<workloads::CollectiveKind>>, CommunicationUse> uses;
   std::map<const workloads::StepWork*, CommunicationUse*> of_work;  // only looked up
   auto use_of = [&](std::int32_t op) -> CommunicationUse& {
-    const auto& vertex = step.op(program.ops[op].vertex);
+    const auto& of_program = program.ops[op];
+    const bool holds = of_program.kind == program::ProgramOp::Kind::compute;
+    const auto& vertex = step.op(holds ? of_program.held_for : of_program.vertex);
     auto*& known = of_work[vertex.what];
     if (known != nullptr) return *known;
     const auto axis = vertex->given_time ? vertex->stream : workloads::joined(vertex->axes);

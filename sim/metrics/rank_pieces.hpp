@@ -11,7 +11,9 @@ namespace lockstep::metrics {
 struct Piece {
   double start, length;  ///< in simulated time; it stands for as much of the step as Repetition::in_step says
   bool computing;
-  std::int32_t first;  ///< the communication that started first among those in flight, or -1
+  /// The communication that started first among those in flight, or -1. A compute operation stands for the collective
+  /// for which hosts hold its chip (ProgramOp::held_for).
+  std::int32_t first;
 };
 
 /// In order; together they are the makespan, with nothing going on after the rank's last operation.

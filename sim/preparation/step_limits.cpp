@@ -91,7 +91,7 @@ void refuse_endless_step(const scenario::Scenario& scenario, const program::Prog
   const auto last_stage = *std::max_element(program.stage_of_rank.begin(), program.stage_of_rank.end());
   Indexed<workloads::StageId, Seconds> computing(last_stage + 1);
   for (const auto& op : program.ops) {
-    if (op.kind == program::ProgramOp::Kind::compute) computing[op.stage] += op.duration;
+    if (op.kind == program::ProgramOp::Kind::compute) computing[op.stage] += op.duration + op.held;
   }
   for (const auto time : computing) refuse_endless_step(scenario, time);
 }

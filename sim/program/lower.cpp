@@ -48,6 +48,7 @@ class Lowering {
     stages();
     program_.slowdown_of_rank.assign(program_.stage_of_rank.size(), 1.0);
     program_.ops.reserve(step_.size());
+    awaited_by_.assign(position_of(step_.size()), no_stage);
     for (workloads::OpId id = 0; id < step_.size(); ++id) program_.ops.push_back(lowered(id));
     if (rates_.kernels) share_chip(program_, step_, rates_.kernels->chip);
     return std::move(program_);
@@ -74,27 +75,36 @@ class Lowering {
     auto op = simple ? made(vertex) : alike(vertex);
     op.vertex = id;
     const auto before = step_.waits_for(id);
-    op.predecessors.assign(before.begin(), before.end());
-    if (vertex->kind == workloads::StepOp::Kind::compute && op.streams.front() == 0)
-      follow(order_[vertex.stage], vertex.half, id, op);
+    if (vertex->kind == workloads::StepOp::Kind::compute && op.streams.front() == 0) {
+      take_turn(vertex, id, op);
+    } else {
+      op.predecessors.assign(before.begin(), before.end());
+    }
     if (between_stages(vertex) && options_.sends_in_order && !both_ways(vertex)) queue(vertex, id, op);
     if (rates_.kernels) wait_for_hosts(vertex, op);
     return op;
   }
 
   /// Hosts that move a collective's data between tori stop their chips: after the compute that the collective waits
-  /// for. Short ones go together with a longer one, as XLA combines them.
+  /// for. Short ones go together until they are long enough, as XLA combines them.
   void wait_for_hosts(const workloads::StepOp& vertex, const ProgramOp& op) {
     constexpr Bytes combined(1 << 20);
     const bool alone =
         vertex->kind == workloads::StepOp::Kind::compute || vertex->given_time || vertex.other_stage >= 0;
-    if (alone || vertex->full_size < combined) return;
+    if (alone) return;
     const Seconds barrier = collectives_.barrier(vertex->axes);
     if (!(barrier > Seconds(0))) return;
+    if (vertex->full_size < combined) {
+      auto& together = short_ones_[vertex.stage];
+      together += vertex->full_size;
+      if (together < combined) return;
+      together = Bytes(0);
+    }
     for (const auto* before = &op; !before->predecessors.empty();) {
       auto& last = program_.ops[*std::max_element(before->predecessors.begin(), before->predecessors.end())];
       if (last.kind == ProgramOp::Kind::compute) {
-        last.duration += barrier;
+        last.held += barrier;
+        last.held_for = op.vertex;
         return;
       }
       before = &last;
@@ -161,6 +171,20 @@ class Lowering {
       pair = -1;
     }
   };
+  /// What the stream has waited for already goes without saying: outside overlapped pairs each operation comes after
+  /// all those that stand before it.
+  void take_turn(const workloads::StepOp& vertex, workloads::OpId id, ProgramOp& op) {
+    for (const auto before : step_.waits_for(id)) {
+      if (vertex.half == 0) {
+        const auto& earlier = program_.ops[before];
+        const bool same_stream = earlier.kind == ProgramOp::Kind::compute && earlier.streams.front() == 0;
+        if (same_stream && earlier.stage == vertex.stage) continue;
+        if (std::exchange(awaited_by_[before], vertex.stage) == vertex.stage) continue;
+      }
+      op.predecessors.push_back(before);
+    }
+    follow(order_[vertex.stage], vertex.half, id, op);
+  }
   static void follow(ComputeOrder& order, std::int32_t half, workloads::OpId id, ProgramOp& op) {
     if (half == 0 || (half - 1) / 2 != order.pair) order.leave_pair();
     auto* own = half == 0 ? nullptr : &order.of_half[(half - 1) % 2];
@@ -317,8 +341,11 @@ class Lowering {
   const LowerOptions& options_;
   bool whole_;
   Program program_;
-  std::map<std::int32_t, ComputeOrder> order_;         ///< of compute, by stage
-  std::map<std::int32_t, workloads::OpId> last_send_;  ///< by stage; see sends_in_order
+  std::map<std::int32_t, ComputeOrder> order_;      ///< of compute, by stage
+  std::map<workloads::StageId, Bytes> short_ones_;  ///< that hosts have not moved yet; see wait_for_hosts
+  static constexpr workloads::StageId no_stage = workloads::StepOp::every_stage - 1;
+  Indexed<workloads::OpId, workloads::StageId> awaited_by_;  ///< the last stage whose compute stream waited for it
+  std::map<std::int32_t, workloads::OpId> last_send_;        ///< by stage; see sends_in_order
   std::map<std::string, std::int32_t> streams_;
   Indexed<StreamId, SharedList<StreamId>> compute_streams_;  ///< each by itself
   struct Alike {

@@ -38,6 +38,7 @@ std::string describe(const ProgramOp& op, const Program& program) {
   if (op.kind == ProgramOp::Kind::compute) {
     text = "compute stage " + std::to_string(op.stage) + " " + six_digits(op.duration.value()) + " s";
     if (op.host_waits) text += " host waits";
+    if (op.held > Seconds(0)) text += " held by hosts " + six_digits(op.held.value()) + " s";
     if (op.launched > Seconds(0)) text += " launched at " + six_digits(op.launched.value()) + " s";
   } else {
     text = "collective " + program.communicators[op.communicator].name + " closed form " +
@@ -133,6 +134,7 @@ struct Checker {
     }
     if (op.kind == ProgramOp::Kind::compute) {
       require(finite_non_negative(op.duration.value()), where, "duration is not finite and non-negative");
+      require(finite_non_negative(op.held.value()), where, "is not held for a finite and non-negative time");
       require(finite_non_negative(op.launched.value()), where, "launch is not at a finite and non-negative time");
       require(!op.host_waits || op.streams.front() == 0, where, "its host waits, but not for the stream of compute");
       require(op.on_chips.empty() || op.on_chips.size() == program.shared_slowdown.size(), where,

@@ -42,10 +42,12 @@ struct ProgramOp {
   Seconds duration;              ///< compute: on a rank of speed 1, alone on its chip
   Seconds launched{0};  ///< compute: when the host has launched it, since its rank's last operation with host_waits
                         ///< started or else the step; before that it occupies its stream but does not run
-  SharedList<OnChip> on_chips;       ///< compute, where chips are of several kinds: by kind, instead of the two above
-  CommunicatorId communicator = -1;  ///< collective
-  Predecessors predecessors;         ///< earlier positions in Program::ops; a rank waits for
-                                     ///< those of them that it takes part in
+  SharedList<OnChip> on_chips;  ///< compute, where chips are of several kinds: by kind, instead of the two above
+  Seconds held{0};              ///< compute: so long hosts hold its chips once it has run, to move a collective's data
+  CommunicatorId communicator = -1;       ///< collective
+  std::int32_t held_for = -1;             ///< compute that is held: of this collective of the StepGraph
+  Predecessors predecessors;              ///< earlier positions in Program::ops; a rank waits for
+                                          ///< those of them that it takes part in
   SharedList<collectives::Phase> phases;  ///< collective
   Seconds closed_form;                    ///< collective: time without contention (reference engine)
 };

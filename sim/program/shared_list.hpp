@@ -1,5 +1,8 @@
 #pragma once
 /// A list that does not change, shared by all copies: thousands of operations on the same streams keep one.
+#include <sys/single_threaded.h>
+
+#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <initializer_list>
@@ -13,6 +16,22 @@
 #include "sim/core/indexed.hpp"
 
 namespace lockstep::program {
+
+/// Counts the owners of a list, for any number of threads; plainly, which is faster, while the process has only one.
+struct OwnerCounter {
+  using type = std::atomic<unsigned int>;
+  static unsigned int load(const type& count) { return count.load(); }
+  static void increment(type& count) { (void)changed(count, 1); }
+  static unsigned int decrement(type& count) { return changed(count, -1U); }
+
+ private:
+  static unsigned int changed(type& count, unsigned int by) {
+    if (!__libc_single_threaded) return count.fetch_add(by) + by;
+    const auto owners = count.load(std::memory_order_relaxed) + by;
+    count.store(owners, std::memory_order_relaxed);
+    return owners;
+  }
+};
 
 template <class T>
 class SharedList {
@@ -32,7 +51,7 @@ class SharedList {
   [[nodiscard]] std::vector<T> items() const { return {begin(), end()}; }
 
  private:
-  struct Items : boost::intrusive_ref_counter<Items> {
+  struct Items : boost::intrusive_ref_counter<Items, OwnerCounter> {
     explicit Items(std::vector<T> items) : list(std::move(items)) {}
     std::vector<T> list;
   };

@@ -1,7 +1,9 @@
 #include "sim/studies/isolated.hpp"
 
+#include <malloc.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,10 +11,13 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <new>
 #include <system_error>
 #include <utility>
+
+#include "sim/engine/load_simgrid.hpp"
 
 namespace lockstep::studies {
 namespace {
@@ -81,7 +86,7 @@ constexpr const char* no_memory =
 
 /// The child's answer: 'o' and its text, 'c' and problems, 'm' and what the machine has too little of, or 'e' and a
 /// message.
-[[noreturn]] void answer(int file, const std::function<std::string()>& work) {
+std::string coded_answer(const std::function<std::string()>& work) {
   std::string text;
   try {
     text = "o" + work();
@@ -95,8 +100,7 @@ constexpr const char* no_memory =
   } catch (const std::exception& error) {
     text = std::string("e") + error.what();
   }
-  write_all(file, text.data(), text.size());
-  ::_exit(0);
+  return text;
 }
 
 [[noreturn]] void no_process() {
@@ -105,32 +109,143 @@ constexpr const char* no_memory =
       "; expected more memory, processes or open files (ulimit), or fewer simulations at a time (--jobs)");
 }
 
-}  // namespace
-
-Child::Child(const std::function<std::string()>& work) {
-  std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) no_process();
+/// Makes a process that does `act` and ends; it does not outlive this one. This process keeps the first of two
+/// connected files and the other one the second. Throws OutOfResources if the system makes no process.
+template <class Act>
+int forked(const std::array<int, 2>& ends, Act act) {
   const auto parent = ::getpid();
   ::sigset_t interrupt, before;
   ::sigemptyset(&interrupt);
   ::sigaddset(&interrupt, SIGINT);  // a terminal's Ctrl-C is for the parent, with which its children end
   ::pthread_sigmask(SIG_BLOCK, &interrupt, &before);
-  process_ = ::fork();
+  const auto process = ::fork();
   const int why = errno;
-  if (process_ != 0) ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (process_ < 0) {
+  if (process != 0) ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (process < 0) {
     ::close(ends[0]);
     ::close(ends[1]);
     errno = why;
     no_process();
   }
-  if (process_ == 0) {
+  if (process == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
     ::close(ends[0]);
-    studies::answer(ends[1], work);
+    act();
+    ::_exit(0);
   }
   ::close(ends[1]);
+  return process;
+}
+
+bool read_whole(int file, void* data, std::size_t size) {
+  auto* at = static_cast<char*>(data);
+  while (size > 0) {
+    const auto got = ::read(file, at, size);
+    if (got <= 0) return false;
+    at += got;
+    size -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+/// A child that does one piece of work after the other.
+class Worker {
+ public:
+  /// What a worker sends before the text of an answer.
+  struct Header {
+    std::uint64_t size = 0;
+    bool is_last = false;  ///< it does no further work
+  };
+
+  /// `others`: files of other workers, which this one must not keep open.
+  Worker(const std::function<std::string(std::size_t)>& work, const std::vector<Worker>& others) {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) != 0) no_process();
+    process_ = forked(ends, [&] {
+      for (const auto& other : others) ::close(other.file_);
+      keep_memory();
+      std::size_t piece = 0;
+      while (read_whole(ends[1], &piece, sizeof piece)) {
+        const auto text = coded_answer([&] { return work(piece); });
+        const Header header{text.size(), engine::simgrid_has_run()};
+        write_all(ends[1], &header, sizeof header);
+        write_all(ends[1], text.data(), text.size());
+        if (header.is_last) return;
+      }
+    });
+    file_ = ends[0];
+  }
+  Worker(Worker&& other) noexcept
+      : process_(std::exchange(other.process_, -1)), file_(other.file_), piece_(other.piece_) {}
+  Worker& operator=(Worker&& other) noexcept {
+    std::swap(process_, other.process_);
+    std::swap(file_, other.file_);
+    std::swap(piece_, other.piece_);
+    return *this;
+  }
+  ~Worker() {
+    if (process_ > 0) (void)end();
+  }
+
+  void give(std::size_t piece) {
+    piece_ = piece;
+    (void)::send(file_, &piece, sizeof piece, MSG_NOSIGNAL);  // that it has died is seen when its answer is read
+  }
+  [[nodiscard]] std::size_t piece() const { return piece_; }
+  [[nodiscard]] int file() const { return file_; }
+
+  /// Waits for the answer to the last piece; after the worker's last one it has ended.
+  [[nodiscard]] Answer answer() {
+    Header header;
+    std::string text;
+    if (read_whole(file_, &header, sizeof header)) {
+      text.resize(header.size);
+      if (!read_whole(file_, text.data(), text.size())) text.clear();
+    }
+    const int status = text.empty() || header.is_last ? end() : 0;
+    return {std::move(text), status};
+  }
+  [[nodiscard]] bool has_ended() const { return process_ < 0; }
+
+ private:
+  /// Memory that is given back to the system is cleared before it comes again.
+  static void keep_memory() {
+    constexpr int most_kept = 1 << 30;
+    ::mallopt(M_TRIM_THRESHOLD, most_kept);
+    ::mallopt(M_MMAP_MAX, 0);
+  }
+  int end() {
+    ::close(file_);  // one that is not listened to any more ends when it answers
+    int status = 0;
+    ::waitpid(std::exchange(process_, -1), &status, 0);
+    return status;
+  }
+
+  int process_;
+  int file_;
+  std::size_t piece_ = 0;
+};
+
+/// The first of these files that has something to read or has been closed; waits until there is one.
+std::size_t first_ready(const std::vector<int>& files) {
+  std::vector<::pollfd> polled;
+  for (const int file : files) polled.push_back({file, POLLIN, 0});
+  while (::poll(polled.data(), polled.size(), -1) <= 0) {
+  }
+  const auto ready = std::find_if(polled.begin(), polled.end(), [](const auto& file) { return file.revents != 0; });
+  return static_cast<std::size_t>(ready - polled.begin());
+}
+
+}  // namespace
+
+Child::Child(const std::function<std::string()>& work) {
+  std::array<int, 2> ends{};
+  if (::pipe(ends.data()) != 0) no_process();
+  process_ = forked(ends, [&] {
+    const auto text = coded_answer(work);
+    write_all(ends[1], text.data(), text.size());
+  });
   file_ = ends[0];
 }
 
@@ -144,12 +259,9 @@ Child& Child::operator=(Child&& other) noexcept {
 }
 
 std::size_t Child::first_ready(const std::vector<Child>& children) {
-  std::vector<::pollfd> files;
-  for (const auto& child : children) files.push_back({child.file_, POLLIN, 0});
-  while (::poll(files.data(), files.size(), -1) <= 0) {
-  }
-  const auto ready = std::find_if(files.begin(), files.end(), [](const auto& file) { return file.revents != 0; });
-  return static_cast<std::size_t>(ready - files.begin());
+  std::vector<int> files;
+  for (const auto& child : children) files.push_back(child.file_);
+  return studies::first_ready(files);
 }
 
 Child::~Child() {
@@ -164,40 +276,50 @@ int Child::end() {
 }
 
 std::string Child::answer() {
-  const auto text = read_all(file_);
+  auto coded = read_all(file_);
   const int status = end();
-  if (text.empty() && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+  return Answer(std::move(coded), status).text();
+}
+
+std::string Answer::text() const {
+  if (coded_.empty() && WIFSIGNALED(status_) && WTERMSIG(status_) == SIGKILL) {
     throw OutOfResources(
         "a simulation's process was killed (signal 9), as systems do when memory runs out; expected more of it, or "
         "fewer simulations at a time (--jobs)");
   }
-  if (text.empty())
-    throw ProcessDied("the simulation's process ended " + (WIFSIGNALED(status)
-                                                               ? "by signal " + std::to_string(WTERMSIG(status))
-                                                               : "with status " + std::to_string(WEXITSTATUS(status))));
-  if (text[0] == 'm') throw OutOfResources(text.size() > 1 ? text.substr(1) : no_memory);
-  if (text[0] == 'c') throw ConfigError(problems_in(text.substr(1)));
-  if (text[0] != 'o') throw InternalError(text.substr(1));
-  return text.substr(1);
+  if (coded_.empty())
+    throw ProcessDied("the simulation's process ended " +
+                      (WIFSIGNALED(status_) ? "by signal " + std::to_string(WTERMSIG(status_))
+                                            : "with status " + std::to_string(WEXITSTATUS(status_))));
+  if (coded_[0] == 'm') throw OutOfResources(coded_.size() > 1 ? coded_.substr(1) : no_memory);
+  if (coded_[0] == 'c') throw ConfigError(problems_in(coded_.substr(1)));
+  if (coded_[0] != 'o') throw InternalError(coded_.substr(1));
+  return coded_.substr(1);
 }
 
 std::string in_child(const std::function<std::string()>& work) { return Child(work).answer(); }
 
 void in_children(std::size_t count, int jobs, const std::function<std::string(std::size_t)>& work,
-                 const std::function<void(std::size_t, Child&)>& take) {
-  std::vector<Child> running;
-  std::vector<std::size_t> of;
-  for (std::size_t next = 0; next < count || !running.empty();) {
-    while (next < count && std::ssize(running) < jobs) {
-      running.emplace_back([&] { return work(next); });
-      of.push_back(next++);
+                 const std::function<void(std::size_t, const Answer&)>& take) {
+  std::vector<Worker> workers;
+  std::size_t next = 0;
+  while (next < count && std::ssize(workers) < jobs) {
+    workers.push_back(Worker(work, workers));
+    workers.back().give(next++);
+  }
+  while (!workers.empty()) {
+    std::vector<int> files;
+    for (const auto& worker : workers) files.push_back(worker.file());
+    const auto ready = workers.begin() + static_cast<std::ptrdiff_t>(first_ready(files));
+    const auto piece = ready->piece();
+    const auto answer = ready->answer();
+    const bool has_ended = ready->has_ended();
+    if (has_ended || next == count) workers.erase(ready);
+    if (next < count) {
+      if (has_ended) workers.push_back(Worker(work, workers));
+      (has_ended ? workers.back() : *ready).give(next++);
     }
-    const auto ready = Child::first_ready(running);
-    auto child = std::move(running[ready]);
-    const auto index = of[ready];
-    running.erase(running.begin() + static_cast<std::ptrdiff_t>(ready));
-    of.erase(of.begin() + static_cast<std::ptrdiff_t>(ready));
-    take(index, child);
+    take(piece, answer);
   }
 }
 

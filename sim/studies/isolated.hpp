@@ -3,6 +3,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/simulate.hpp"
@@ -47,10 +48,24 @@ class Child {
 /// The answer of a single child.
 [[nodiscard]] std::string in_child(const std::function<std::string()>& work);
 
-/// Answers of `count` children, at most `jobs` at a time: `work` is run in the children, `take` here as answers come
-/// in.
+/// What a piece of work in another process came to.
+class Answer {
+ public:
+  /// As a process coded it; empty if it ended without an answer, then with this status.
+  Answer(std::string coded, int status) : coded_(std::move(coded)), status_(status) {}
+  /// The work's text. Throws as Child::answer.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::string coded_;
+  int status_;
+};
+
+/// Does `count` pieces of work, at most `jobs` at a time: `work` is run in children, `take` here as answers come in.
+/// A child does one piece after the other, so that it keeps its memory, and sees what this process knew when the child
+/// was made; one that has run SimGrid, which runs once in a process, makes way for another.
 void in_children(std::size_t count, int jobs, const std::function<std::string(std::size_t)>& work,
-                 const std::function<void(std::size_t, Child&)>& take);
+                 const std::function<void(std::size_t, const Answer&)>& take);
 
 /// The figures of one simulation, small enough for a pipe.
 struct Outcome {

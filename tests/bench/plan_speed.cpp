@@ -91,9 +91,9 @@ void simulate_some(const planning::PlanSpace& space, std::size_t count) {
         const auto figures = planning::simulated_figures(scenario, engine::EngineKind::simgrid, silent);
         return std::string(reinterpret_cast<const char*>(&figures), sizeof figures);
       },
-      [&](std::size_t index, studies::Child& child) {
+      [&](std::size_t index, const studies::Answer& answer) {
         planning::PlanFigures figures;
-        std::memcpy(&figures, child.answer().data(), sizeof figures);
+        std::memcpy(&figures, answer.text().data(), sizeof figures);
         times.push_back(plans[index].bound_s / figures.step_s);
         memories.push_back(static_cast<double>(bytes[index]) / static_cast<double>(figures.peak_bytes));
         if (figures.peak_bytes > space.memory().value()) ++too_large;

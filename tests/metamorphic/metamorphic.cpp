@@ -109,10 +109,10 @@ int run(const Arguments& arguments) {
   engine::load(engine::EngineKind::simgrid);
   studies::in_children(
       arguments.count, jobs, [&](std::size_t index) { return verdicts(arguments, arguments.first + index); },
-      [&](std::size_t index, studies::Child& child) {
+      [&](std::size_t index, const studies::Answer& answer) {
         const auto number = arguments.first + index;
         try {
-          std::istringstream lines(child.answer());
+          std::istringstream lines(answer.text());
           for (std::string line; std::getline(lines, line);) {
             const auto tab = line.find('\t'), next = line.find('\t', tab + 1);
             const auto name = line.substr(0, tab);

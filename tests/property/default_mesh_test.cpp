@@ -26,7 +26,7 @@ class DefaultMesh : public testing::TestWithParam<Step> {};
 double time_of(const scenario::Scenario& scenario) {
   SimulateOptions options;
   options.engine = engine::EngineKind::max_min;
-  options.explained = false;
+  options.detail = Detail::totals;
   return simulate(scenario, options, test::silent()).metrics.step_time.value();
 }
 

@@ -35,7 +35,7 @@ TEST_F(Kinds, TheBestOfAllOrdersIsFound) {
     other.cluster = place_ranks::with_order(other.cluster, order);
     SimulateOptions options;
     options.engine = engine::EngineKind::max_min;
-    options.explained = false;
+    options.detail = Detail::totals;
     const auto step = simulate(other, options, silent()).metrics.step_time;
     EXPECT_GE(step, bound);
     best = std::min(best, step);
@@ -80,7 +80,7 @@ TEST_F(Kinds, NoArrangementIsBelowTheBound) {
       other.cluster = place_ranks::with_order(other.cluster, order);
       SimulateOptions options;
       options.engine = engine::EngineKind::max_min;
-      options.explained = false;
+      options.detail = Detail::totals;
       EXPECT_GE(simulate(other, options, silent()).metrics.step_time, bound) << fast << ' ' << slow << ' ' << stages;
     } while (std::next_permutation(is_slow.begin(), is_slow.end()));
   }
@@ -139,7 +139,7 @@ TEST_F(Kinds, TheBestOfAllSplitsOfLayersIsFound) {
     visit_splits(9, static_cast<std::size_t>(stages), none, [&](const place_ranks::StageLayers& split) {
       SimulateOptions simulated;
       simulated.engine = engine::EngineKind::max_min;
-      simulated.explained = false;
+      simulated.detail = Detail::totals;
       const auto step = simulate(place_ranks::with_layers(ordered, split), simulated, silent()).metrics.step_time;
       EXPECT_GE(step, found.bound.time);
       best = std::min(best, step);

@@ -127,7 +127,7 @@ TEST_P(PlaceRanks, TheBoundHoldsForAnyOrder) {
   EXPECT_GT(bound.time, Seconds(0));
   SimulateOptions options;
   options.engine = engine::EngineKind::max_min;
-  options.explained = false;
+  options.detail = Detail::totals;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     auto other = scenario;
     other.cluster = place_ranks::with_order(other.cluster, shuffled(numbered(32), seed));
@@ -188,7 +188,7 @@ TEST_P(PlaceRanks, ASlowChipIsNoCostOfTheNetwork) {
   auto scenario = on_all(numbered(32));
   SimulateOptions simulated;
   simulated.engine = engine::EngineKind::max_min;
-  simulated.explained = false;
+  simulated.detail = Detail::totals;
   const auto without_both = simulate(place_ranks::on_a_crossbar(scenario), simulated, silent()).metrics.step_time;
   scenario.perturbations = {program::SlowChip{{3, 1}, false, 40}, program::RandomDegradedLinks{1, 7, 0.5}};
   PlaceOptions options;

@@ -175,8 +175,8 @@ std::vector<planning::RankedPlan> all_simulated(const planning::PlanSpace& space
         const auto figures = planning::simulated_figures(scenario, engine::EngineKind::simgrid, silent);
         return std::string(reinterpret_cast<const char*>(&figures), sizeof figures);
       },
-      [&](std::size_t index, studies::Child& child) {
-        const auto text = child.answer();
+      [&](std::size_t index, const studies::Answer& answer) {
+        const auto text = answer.text();
         result[index].choice = plans[index];
         std::memcpy(&result[index].figures, text.data(), std::min(text.size(), sizeof(planning::PlanFigures)));
       });

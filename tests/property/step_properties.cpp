@@ -42,11 +42,14 @@ void expect_dependencies_hold(const SimulatedStep& step) {
         }
         const auto span = timeline->span(op, rank);
         ASSERT_LE(span.start, span.end);
-        for (const auto before : op_at(step, op).predecessors) {
-          if (!timeline->took_part(before, rank)) continue;
+        const auto expect_after = [&](std::int32_t before) {
+          if (!timeline->took_part(before, rank)) return;
           ASSERT_GE(span.start, timeline->span(before, rank).end)
               << "op " << op << " after " << before << " on rank " << rank;
-        }
+        };
+        // The program leaves out of the step's dependencies what goes without saying.
+        for (const auto before : op_at(step, op).predecessors) expect_after(before);
+        for (const auto before : step.preparation.step.waits_for(op_at(step, op).vertex)) expect_after(before);
       }
     }
   }

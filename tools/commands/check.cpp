@@ -41,7 +41,7 @@ Json simulated(const scenario::Scenario& scenario, engine::EngineKind engine) {
   SimulateOptions options;
   options.engine = engine;
   options.most_operations = most_operations;
-  options.explained = false;
+  options.detail = Detail::totals;
   try {
     const auto& metrics = kept_to_the_end(simulate(scenario, options, silent)).metrics;
     const auto& memory = metrics.memory;

@@ -55,7 +55,7 @@ void run_cost(const CostArguments& arguments, spdlog::logger& log) {
   const auto progress = progress_line();
   SimulateOptions options;
   options.engine = engine::engine_named(arguments.engine);
-  options.explained = false;
+  options.detail = Detail::totals;
   engine::load(options.engine);
   std::vector<output::CostedScenario> runs;
   for (std::size_t i = 0; i < scenarios.size(); ++i) {

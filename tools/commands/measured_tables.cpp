@@ -18,8 +18,8 @@ bool has_kernel_columns(const CsvTable& table) {
 }
 
 /// All tables of a folder: the published ones in their order, then its other files in the own format.
-std::vector<std::filesystem::path> tables_in(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> files, others;
+MeasuredFiles tables_in(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files, others, left_out;
   for (const auto& table : validation::published_tables()) {
     const auto file = folder / (std::string(table.name) + ".csv");
     if (std::filesystem::exists(file)) files.push_back(file);
@@ -30,18 +30,19 @@ std::vector<std::filesystem::path> tables_in(const std::filesystem::path& folder
       continue;
     Problems ignored;
     const CsvTable table(entry.path(), ignored);
-    if (validation::has_measured_columns(table) || has_kernel_columns(table) ||
-        validation::has_collective_columns(table))
-      others.push_back(entry.path());
+    const bool is_table = validation::resembles_measured_columns(table) || has_kernel_columns(table) ||
+                          validation::has_collective_columns(table);
+    (is_table ? others : left_out).push_back(entry.path());
   }
   std::sort(others.begin(), others.end());
+  std::sort(left_out.begin(), left_out.end());
   files.insert(files.end(), others.begin(), others.end());
   if (error || files.empty())
     throw ConfigError({{{folder.string(), 0, 0},
                         "",
                         "has no tables of measured runs",
                         "a folder with CSV files as docs/validation.md describes them"}});
-  return files;
+  return {files, left_out};
 }
 
 }  // namespace
@@ -54,8 +55,7 @@ std::unique_ptr<const CsvTable> read_measured_csv(const std::filesystem::path& f
   return table;
 }
 
-std::vector<std::filesystem::path> measured_files(const std::vector<std::string>& named,
-                                                  const std::filesystem::path& given) {
+MeasuredFiles measured_files(const std::vector<std::string>& named, const std::filesystem::path& given) {
   const auto folder = given.empty() ? shipped_data() : given;
   if (named.empty()) return tables_in(folder);
   std::vector<std::filesystem::path> files;
@@ -81,7 +81,7 @@ std::vector<std::filesystem::path> measured_files(const std::vector<std::string>
     files.push_back(file);
   }
   problems.throw_if_any();
-  return files;
+  return {files, {}};
 }
 
 MeasuredTable read_measured_table(const std::filesystem::path& file, Problems& problems) {

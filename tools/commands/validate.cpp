@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "sim/core/readable_file.hpp"
+#include "sim/core/visible_text.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/studies/calibration/validate_attention.hpp"
 #include "sim/studies/calibration/validate_products.hpp"
@@ -132,6 +133,15 @@ std::string picture_of(std::vector<validation::ValidatedRun> runs,
   return output::validation_picture(runs, what);
 }
 
+/// A line for each file of a folder that is no table of measurements.
+std::string not_read(const std::vector<std::filesystem::path>& files) {
+  std::string text;
+  for (const auto& file : files)
+    text += (text.empty() ? "\n" : "") + visible(file.string()) +
+            " was left out: it has no columns of measured steps, kernels or collectives\n";
+  return text;
+}
+
 /// Options of the studies that simulate a number of steps of each table again and again: without contention.
 validation::ValidateOptions study_options(validation::ValidateOptions options) {
   options.model_of_time = "calibrated";
@@ -168,19 +178,27 @@ std::vector<calibration::OwnSteps> own_steps_of(const std::vector<MeasuredTable>
   return calibration::own_steps_study(steps, static_cast<std::size_t>(given), most, study_options(options), log);
 }
 
-/// The page; its first model's runs.
+/// The page, with the sections of studies that are not asked for as they stand in it; its first model's runs.
 std::vector<validation::ValidatedRun> update_page(const ValidateArguments& arguments,
                                                   const std::vector<MeasuredTable>& tables,
                                                   validation::ValidateOptions options, spdlog::logger& log) {
   const auto& file = arguments.page;
   std::ifstream in(file, std::ios::binary);
   const std::string page(std::istreambuf_iterator<char>(in), {});
-  (void)output::with_generated_part(page, "", file);
+  const auto old_part = output::generated_part(page, file);
   options.model_of_time = "calibrated";
   auto runs = validate_tables(tables, options, log);
-  output::ValidationStudies studies{left_out_of(tables, options, log), {}, {}, collectives_of(tables)};
-  if (arguments.ablation) studies.ablation = ablation_of(tables, options, log);
-  if (arguments.own_steps > 0) studies.own_steps = own_steps_of(tables, options, arguments.own_steps, log);
+  output::ValidationStudies studies{left_out_of(tables, options, log), {}, {}, collectives_of(tables), {}, {}};
+  if (arguments.ablation) {
+    studies.ablation = ablation_of(tables, options, log);
+  } else {
+    studies.kept_ablation = output::section_of(old_part, output::ablation_heading);
+  }
+  if (arguments.own_steps > 0) {
+    studies.own_steps = own_steps_of(tables, options, arguments.own_steps, log);
+  } else {
+    studies.kept_own_steps = output::section_of(old_part, output::own_steps_heading);
+  }
   output::write_file(file, output::with_generated_part(page, output::validation_page(runs, studies), file));
   return runs;
 }
@@ -196,8 +214,8 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   output::check_folder_place(arguments.out);
   Problems problems;
   std::vector<MeasuredTable> tables;
-  for (const auto& file : measured_files(arguments.tables, arguments.data))
-    tables.push_back(read_measured_table(file, problems));
+  const auto files_of_tables = measured_files(arguments.tables, arguments.data);
+  for (const auto& file : files_of_tables.tables) tables.push_back(read_measured_table(file, problems));
   check_rows(tables, arguments.page.empty() ? arguments.model_of_time : "calibrated", problems);
   problems.throw_if_any();
   if (!arguments.scenarios.empty()) return write_scenarios(tables, arguments.scenarios);
@@ -241,9 +259,10 @@ void run_validate(const ValidateArguments& arguments, spdlog::logger& log) {
   if (!page && arguments.ablation && arguments.json != "-")
     text += "\n" + output::ablation_text(ablation_of(tables, options, log));
   if (!page && arguments.own_steps > 0 && arguments.json != "-")
-    text += "\n" + output::own_steps_text(own_steps_of(tables, options, arguments.own_steps, log));
+    text += "\n" + output::own_steps_text(own_steps_of(tables, options, arguments.own_steps, log), arguments.own_steps);
   if (options.progress) options.progress("done", 1);
   if (arguments.json == "-") return output::print(text);
+  text += not_read(files_of_tables.left_out);
   answer.print(text + left_out);
 }
 

@@ -33,7 +33,7 @@ PointResult simulated(const Sweep& sweep, std::int64_t point, const SweepOptions
                       preparation::KnownMachines& known) {
   const auto scenario = sweep.scenario_at(point);
   SimulateOptions wanted{options.engine, true, {}, options.keep_results};
-  wanted.explained = options.keep_results;
+  wanted.detail = options.keep_results ? Detail::causes : Detail::stages;
   const auto simulation = simulate(scenario, wanted, log, known);
   PointResult result;
   result.outputs = outputs_of(scenario, simulation);

@@ -45,7 +45,7 @@ const StepOfRanks::Ranks& StepOfRanks::members(const program::ProgramOp& op, top
 Seconds StepOfRanks::time_of(const program::ProgramOp& op, const workloads::StepOp& vertex,
                              topologies::RankId rank) const {
   return op.kind == program::ProgramOp::Kind::compute
-             ? program_.on_chip_of(rank, op).duration * program_.slowdown_of_rank[rank]
+             ? program_.on_chip_of(rank, op).duration * program_.slowdown_of_rank[rank] + op.held
              : *vertex->given_time;
 }
 

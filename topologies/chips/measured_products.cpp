@@ -66,7 +66,7 @@ TimedProduct product_of(const CsvRow& row, const Columns& columns) {
   shape.n = size(columns.n);
   shape.k = size(columns.k);
   const auto value = row.number(columns.time->name);
-  if (!value) row.problem(columns.time->name, "is missing", "what one product took");
+  if (row.text(columns.time->name).empty()) row.problem(columns.time->name, "is missing", "what one product took");
   const double flops = 2 * static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
                        static_cast<double>(shape.n) * static_cast<double>(shape.k);
   const double seconds = !value                      ? 1

@@ -112,6 +112,7 @@ void StepGradients::contribute(const StepPlace& place, const Contribution& contr
     if (step == BlockStep::outside) {
       merge(gradient.ready, backward.received.ops);
     } else {
+      drop_earlier_passes(gradient.ready, backward.of_step[step]);
       merge(gradient.ready, backward.of_step[step]);
     }
     if (!writer_.remembers()) continue;
@@ -128,6 +129,15 @@ void StepGradients::contribute(const StepPlace& place, const Contribution& contr
     state.taken.erase(place.microbatch);
   }
   send(place, contribution);
+}
+
+/// An operation of the pass that is being written waits for all that its stage has computed in earlier ones
+/// (pass_order_private.hpp): who waits for it need not wait for them.
+void StepGradients::drop_earlier_passes(OpIds& ready, OpId latest) const {
+  const auto& graph = writer_.graph;
+  const auto of_cell = graph.cells.back().first;
+  if (latest < of_cell) return;
+  std::erase_if(ready, [&](OpId id) { return id < of_cell && graph.op(id)->kind == StepOp::Kind::compute; });
 }
 
 /// Contributions of one microbatch to a copy: a block that is tied may stand elsewhere for it.

@@ -57,6 +57,7 @@ class StepGradients {
   };
   const std::vector<Contribution>& contributions(std::int32_t stage, int block);
   void contribute(const StepPlace& place, const Contribution& contribution, const PassVertices& backward);
+  void drop_earlier_passes(OpIds& ready, OpId latest) const;
   [[nodiscard]] int expected(const State& state, std::int32_t stage, std::int32_t microbatch) const;
   void send(const StepPlace& place, const Contribution& contribution);
   void flush(std::int32_t stage, const Bucket& bucket);

@@ -14,33 +14,38 @@ using LaneId = std::int32_t;  ///< a stream of a stage that runs compute operati
 
 class Search {
  public:
-  explicit Search(const program::Program& program)
-      : program_(program),
-        place_(program.ops.size()),
-        next_(program.ops.size(), none),
-        awaited_by_(program.ops.size(), none) {
-    hosts_wait_ = std::any_of(program.ops.begin(), program.ops.end(), [](const auto& op) { return op.host_waits; });
-    find_lanes();
-    find_ends();
-  }
+  explicit Search(const program::Program& program) : program_(program), place_(program.ops.size()) { find_lanes(); }
 
   Indexed<ProgramOpId, ProgramOpId> run() {
-    for (const LaneId lane : lanes_.ids()) join(lane);
-    return std::move(next_);
+    Indexed<ProgramOpId, ProgramOpId> next(program_.ops.size(), none);
+    for (const auto& ops : lanes_) join(ops, next);
+    return next;
   }
 
  private:
   static constexpr std::int32_t none = -1;
   static constexpr std::int32_t never = std::numeric_limits<std::int32_t>::max();
+  /// What is asked of an operation, side by side: a program has millions of them.
   struct Place {
     LaneId lane = none;
-    std::int32_t turn = 0;    ///< on its lane
-    bool is_awaited = false;  ///< by an operation off its lane that waits for no later one of the lane
+    std::int32_t turn = 0;             ///< on its lane
+    std::int32_t first_after = never;  ///< the first turn of its lane that waits for it
+    std::int32_t last_before = none;   ///< the last turn of its lane that it waits for
+    LaneId waited_by = none;           ///< the last lane that was seen to wait for it
+    bool waits = false;                ///< for one off its lane that the lane has not waited for yet
+    bool is_awaited = false;           ///< by an operation off its lane that waits for no later one of the lane
+    bool overtaken = false;            ///< a later one of its lane waits for nothing from this turn on
+  };
+  /// The last turn of a lane that an operation off it waits for.
+  struct Latest {
+    ProgramOpId of = none;
+    std::int32_t turn = none;
   };
 
   void find_lanes() {
     Indexed<program::StreamId, bool> runs_others(program_.streams.size(), false);
     for (const ProgramOp& op : program_.ops) {
+      hosts_wait_ = hosts_wait_ || op.host_waits;
       if (op.kind == ProgramOp::Kind::compute && op.streams.size() == 1) continue;
       for (const auto stream : op.streams) runs_others[stream] = true;
     }
@@ -48,76 +53,65 @@ class Search {
     std::map<StageStream, LaneId> known;
     StageStream last{-1, -1};  // many operations of a lane stand together
     LaneId lane = none;
+    Indexed<LaneId, Latest> latest;
     for (const ProgramOpId id : program_.ops.ids()) {
       const ProgramOp& op = program_.ops[id];
-      if (op.kind != ProgramOp::Kind::compute || op.streams.size() != 1 || runs_others[op.streams.front()]) continue;
-      if (const StageStream own{op.stage, op.streams.front()}; lane == none || own != last) {
-        const auto [found, is_new] = known.try_emplace(own, lanes_.next_id());
-        if (is_new) lanes_.emplace_back();
-        lane = found->second;
-        last = own;
+      if (op.kind == ProgramOp::Kind::compute && op.streams.size() == 1 && !runs_others[op.streams.front()]) {
+        if (const StageStream own{op.stage, op.streams.front()}; lane == none || own != last) {
+          const auto [found, is_new] = known.try_emplace(own, lanes_.next_id());
+          if (is_new) {
+            lanes_.emplace_back();
+            latest.emplace_back();
+          }
+          lane = found->second;
+          last = own;
+        }
+        place_[id].lane = lane;
+        place_[id].turn = lanes_[lane].count();
+        lanes_[lane].push_back(id);
       }
-      place_[id] = {lane, lanes_[lane].count(), false};
-      lanes_[lane].push_back(id);
+      look_before(id, latest);
     }
   }
 
   /// Of the operations of a lane that somebody off the lane waits for, the last is the one that counts: on a lane whose
   /// operations come one after the other it ends last.
-  void find_ends() {
-    struct Latest {
-      ProgramOpId of = none;
-      std::int32_t turn = none;
-    };
-    Indexed<LaneId, Latest> latest(lanes_.size());
-    for (const ProgramOpId id : program_.ops.ids()) {
-      const auto& predecessors = program_.ops[id].predecessors;
-      for (const ProgramOpId before : predecessors) {
-        const auto& place = place_[before];
-        if (place.lane == none || place.lane == place_[id].lane) continue;
-        auto& last = latest[place.lane];
-        last = {id, last.of == id ? std::max(last.turn, place.turn) : place.turn};
+  void look_before(ProgramOpId id, Indexed<LaneId, Latest>& latest) {
+    auto& own = place_[id];
+    const auto& predecessors = program_.ops[id].predecessors;
+    for (const ProgramOpId earlier : predecessors) {
+      auto& before = place_[earlier];
+      if (before.lane == own.lane && own.lane != none) {
+        before.first_after = std::min(before.first_after, own.turn);
+        own.last_before = std::max(own.last_before, before.turn);
+        continue;
       }
-      for (const ProgramOpId before : predecessors) {
-        auto& place = place_[before];
-        if (place.lane != none && place.lane != place_[id].lane && latest[place.lane].turn == place.turn)
-          place.is_awaited = true;
-      }
+      if (own.lane != none && std::exchange(before.waited_by, own.lane) != own.lane) own.waits = true;
+      if (before.lane == none) continue;
+      auto& last = latest[before.lane];
+      last = {id, last.of == id ? std::max(last.turn, before.turn) : before.turn};
+    }
+    for (const ProgramOpId earlier : predecessors) {
+      auto& before = place_[earlier];
+      if (before.lane != none && before.lane != own.lane && latest[before.lane].turn == before.turn)
+        before.is_awaited = true;
     }
   }
 
-  void join(LaneId lane) {
-    const auto& ops = lanes_[lane];
-    // By turn: the first turn that waits for it, and the last that it waits for.
-    Indexed<std::int32_t, std::int32_t> first_after(ops.size(), never), last_before(ops.size(), none);
-    for (const std::int32_t turn : ops.ids()) {
-      for (const ProgramOpId before : program_.ops[ops[turn]].predecessors) {
-        if (place_[before].lane != lane) continue;
-        auto& first = first_after[place_[before].turn];
-        first = std::min(first, turn);
-        last_before[turn] = std::max(last_before[turn], place_[before].turn);
-      }
+  void join(const Indexed<std::int32_t, ProgramOpId>& ops, Indexed<ProgramOpId, ProgramOpId>& next) {
+    std::int32_t least_before = never;  // of the turns after this one
+    for (std::int32_t turn = ops.count() - 1; turn >= 0; --turn) {
+      auto& place = place_[ops[turn]];
+      place.overtaken = least_before < turn;
+      least_before = std::min(least_before, place.last_before);
     }
-    auto least_before = last_before;  // of this turn and those after it
-    for (std::int32_t turn = ops.count() - 2; turn >= 0; --turn)
-      least_before[turn] = std::min(least_before[turn], least_before[turn + 1]);
     std::int32_t latest_after = 0;  // of the turns up to two before this one
-    for (const std::int32_t turn : ops.ids()) {
-      if (turn > 1) latest_after = std::max(latest_after, first_after[turn - 2]);
-      const bool nothing_between = turn > 0 && last_before[turn] == turn - 1 && latest_after < turn &&
-                                   (turn + 1 == ops.count() || least_before[turn + 1] >= turn);
-      const bool waits = waits_for_others(ops[turn], lane);
-      if (nothing_between && !waits && may_be_joined(ops[turn - 1], ops[turn])) next_[ops[turn - 1]] = ops[turn];
+    for (std::int32_t turn = 1; turn < ops.count(); ++turn) {
+      if (turn > 1) latest_after = std::max(latest_after, place_[ops[turn - 2]].first_after);
+      const auto& place = place_[ops[turn]];
+      const bool nothing_between = place.last_before == turn - 1 && latest_after < turn && !place.overtaken;
+      if (nothing_between && !place.waits && may_be_joined(ops[turn - 1], ops[turn])) next[ops[turn - 1]] = ops[turn];
     }
-  }
-
-  /// Whether an operation waits for one off its lane that the lane has not waited for yet. From now on it has.
-  bool waits_for_others(ProgramOpId id, LaneId lane) {
-    bool waits = false;
-    for (const ProgramOpId before : program_.ops[id].predecessors) {
-      if (place_[before].lane != lane && std::exchange(awaited_by_[before], lane) != lane) waits = true;
-    }
-    return waits;
   }
 
   /// Operations that collectives slow down are dated anew when one starts or ends, others never; what takes no time is
@@ -137,8 +131,6 @@ class Search {
   bool hosts_wait_ = false;  ///< launches of some operation count from the start of an operation on another lane
   Indexed<LaneId, Indexed<std::int32_t, ProgramOpId>> lanes_;  ///< operations by turn
   Indexed<ProgramOpId, Place> place_;
-  Indexed<ProgramOpId, ProgramOpId> next_;
-  Indexed<ProgramOpId, LaneId> awaited_by_;  ///< the last lane that was seen to wait for it
 };
 
 }  // namespace

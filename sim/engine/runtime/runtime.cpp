@@ -94,9 +94,9 @@ void Runtime::record(ChainId chain, std::int32_t rank, timeline::Interval span) 
 
 Seconds Runtime::end_of(const program::ProgramOp& op, std::int32_t rank, Seconds start) const {
   const auto [alone, launched] = program_.on_chip_of(rank, op);
-  if (alone <= Seconds(0)) return start;  // it does not wait for its launch either
+  if (alone <= Seconds(0)) return start + op.held;  // it does not wait for its launch either
   const Seconds from = std::max(launch_since_[position_of(lane(rank, op.streams.front()))] + launched, start);
-  return start + (from - start + alone * program_.slowdown_of_rank[rank]);
+  return start + (from - start + alone * program_.slowdown_of_rank[rank] + op.held);
 }
 
 void Runtime::start_ready() {
@@ -182,7 +182,7 @@ void Runtime::start_on_shared_chip(Work work, std::span<const program::ProgramOp
   for (const auto op : members) {
     const auto [on_nominal, after] = program_.on_chip_of(work.index, program_.ops[op]);
     const Seconds launched = since + after;
-    const Seconds alone = on_nominal * program_.slowdown_of_rank[work.index];
+    const Seconds alone = on_nominal * program_.slowdown_of_rank[work.index] + program_.ops[op].held;
     if (op == members.front()) {
       chips_.kernel_starts(work.index, stream, work, alone, std::max(launched, network_.now()));
     } else {

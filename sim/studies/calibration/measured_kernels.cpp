@@ -106,7 +106,7 @@ std::vector<MeasuredKernel> read_measured_kernels(const CsvTable& table) {
       row.problem("kernel", "unknown kernel '" + kind + "'", "one of product, attention, memory");
     }
     const auto seconds = row.number("seconds");
-    if (!seconds) row.problem("seconds", "is missing", "the time of one kernel");
+    if (row.text("seconds").empty()) row.problem("seconds", "is missing", "the time of one kernel");
     if (seconds && (*seconds < shortest || *seconds > longest))
       row.problem("seconds", "'" + row.text("seconds") + "' is not the time of a kernel", "seconds, from 1e-9 to 1e6");
     measured.time = Seconds(seconds.value_or(1));

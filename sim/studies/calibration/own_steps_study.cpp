@@ -67,7 +67,6 @@ Predicted predicted(const std::vector<validation::ValidatedRun>& runs, const val
 
 std::vector<OwnSteps> own_steps_study(const std::vector<RunTable>& tables, std::size_t given, std::size_t most,
                                       validation::ValidateOptions options, spdlog::logger& log) {
-  constexpr std::size_t least_others = 3;
   options.model_of_time = "calibrated";
   const auto families = catalog_families();
   std::vector<OwnSteps> studied;

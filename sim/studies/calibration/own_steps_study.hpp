@@ -20,8 +20,10 @@ struct OwnSteps {
   double held_before = 0, held_after = 0, width_before = 0, width_after = 0;
 };
 
-/// Of every table and chip with at least `given` + 3 timed steps: that many given, at most `most` others predicted,
-/// both evenly spaced.
+inline constexpr std::size_t least_others = 3;
+
+/// Of every table and chip with at least `given` + `least_others` timed steps: that many given, at most `most` others
+/// predicted, both evenly spaced.
 [[nodiscard]] std::vector<OwnSteps> own_steps_study(const std::vector<validation::RunTable>& tables, std::size_t given,
                                                     std::size_t most, validation::ValidateOptions options,
                                                     spdlog::logger& log);

@@ -83,7 +83,7 @@ class LeastTimes {
     double least = op.duration.value();
     for (const auto& on_chip : op.on_chips) least = std::min(least, on_chip.duration.value());
     const auto speed = speed_.find(op.stage);
-    return speed == speed_.end() ? 0 : least * speed->second;
+    return speed == speed_.end() ? 0 : least * speed->second + op.held.value();
   }
 
   /// The group that is done first, of operations with these phases.

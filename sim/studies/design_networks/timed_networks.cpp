@@ -30,7 +30,7 @@ std::string one_run(const scenario::Scenario& scenario, const DesignAim& aim, do
                     spdlog::logger& log) {
   SimulateOptions options;
   options.engine = engine;
-  options.explained = false;
+  options.detail = Detail::totals;
   const auto simulation = simulate(scenario, options, log);
   const auto cost = economics::cost_of_run(scenario, simulation, *aim.prices, tokens);
   const auto& memory = simulation.metrics.memory;

@@ -74,8 +74,8 @@ std::vector<LostStep> steps_without(const std::vector<scenario::Scenario>& scena
   tell();
   studies::in_children(
       scenarios.size(), options.jobs, [&](std::size_t i) { return outcome(scenarios[i], log); },
-      [&](std::size_t i, studies::Child& child) {
-        steps[i] = read_outcome(child.answer());
+      [&](std::size_t i, const studies::Answer& answer) {
+        steps[i] = read_outcome(answer.text());
         ++done;
         tell();
       });

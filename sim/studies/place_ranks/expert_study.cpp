@@ -12,7 +12,7 @@ Seconds step_of(const scenario::Scenario& scenario, engine::EngineKind engine, s
   return Seconds(std::stod(studies::in_child([&] {
     SimulateOptions options;
     options.engine = engine;
-    options.explained = false;
+    options.detail = Detail::totals;
     return exact(simulate(scenario, options, log).metrics.step_time.value());
   })));
 }

@@ -86,16 +86,16 @@ class Search {
         [&](std::size_t i) {
           SimulateOptions options;
           options.engine = options_.engine;
-          options.explained = false;
+          options.detail = Detail::totals;
           const auto metrics = simulate(scenarios[i], options, log_).metrics;
           return exact(metrics.step_time.value()) + " " + std::to_string(metrics.memory.peak.value()) + " " +
                  std::to_string(metrics.memory.capacity.value());
         },
-        [&](std::size_t i, studies::Child& child) {
-          std::istringstream answer(child.answer());
+        [&](std::size_t i, const studies::Answer& answer) {
+          std::istringstream text(answer.text());
           double step = 0;
           std::int64_t peak = 0, capacity = 0;
-          answer >> step >> peak >> capacity;
+          text >> step >> peak >> capacity;
           steps[i] = Seconds(step);
           peaks_[i] = Bytes(peak);
           if (placed_.simulated > 0) return;

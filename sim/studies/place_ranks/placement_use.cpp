@@ -57,7 +57,7 @@ std::string use_of(const scenario::Scenario& scenario, engine::EngineKind engine
 std::string step_of(const scenario::Scenario& scenario, engine::EngineKind engine, spdlog::logger& log) {
   SimulateOptions options;
   options.engine = engine;
-  options.explained = false;
+  options.detail = Detail::totals;
   return text_of(simulate(scenario, options, log).metrics.step_time, {});
 }
 
@@ -137,7 +137,7 @@ PlacementUse placement_use(const scenario::Scenario& given, const scenario::Scen
         if (i == 1) return use_of(best, engine, log);
         return i == 2 ? with_faster_links(best, log) : step_of(without_limits, engine, log);
       },
-      [&](std::size_t i, studies::Child& child) { answers[i] = child.answer(); });
+      [&](std::size_t i, const studies::Answer& answer) { answers[i] = answer.text(); });
   PlacementUse use{use_in(answers[0]), use_in(answers[1]), std::nullopt, Seconds(std::stod(answers[3]))};
   if (!answers[2].empty()) use.faster_links = Seconds(std::stod(answers[2]));
   return use;

@@ -86,8 +86,8 @@ class Drawing {
           }
           return text;
         },
-        [&](std::size_t part, studies::Child& child) {
-          const auto text = child.answer();
+        [&](std::size_t part, const studies::Answer& answer) {
+          const auto text = answer.text();
           std::memcpy(times.data() + first_of(part), text.data(), text.size());
         });
     std::vector<Seconds> steps;

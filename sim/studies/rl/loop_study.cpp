@@ -89,7 +89,7 @@ class Study {
     if (!spec_.training) {
       SimulateOptions options;
       options.engine = engine::EngineKind::max_min;
-      options.explained = false;
+      options.detail = Detail::totals;
       const auto metrics = simulate(spec_.policy, options, log_).metrics;
       loop_.step = metrics.step_time;
       loop_.peak_memory = metrics.memory.peak;

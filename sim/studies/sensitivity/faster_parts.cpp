@@ -162,8 +162,8 @@ std::vector<FasterPart> faster_parts(const scenario::Scenario& scenario, const S
         const double step = step_with(whole, all[i].links, log);
         return std::string(reinterpret_cast<const char*>(&step), sizeof step);
       },
-      [&](std::size_t i, studies::Child& child) {
-        const auto text = child.answer();
+      [&](std::size_t i, const studies::Answer& answer) {
+        const auto text = answer.text();
         double step = 0;
         std::memcpy(&step, text.data(), sizeof step);
         const double gain = 1 - step / simulation.metrics.step_time.value();

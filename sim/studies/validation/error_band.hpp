@@ -36,7 +36,7 @@ inline constexpr double small_parameters = 1e9;  ///< of a model below which ste
 
 /// Validated steps of one table that share model, chip and precision.
 struct ValidatedFamily {
-  StepTraits traits;  ///< chips: geometric mean; network: mean
+  StepTraits traits;  ///< chips: the most of its rows; network: their mean
   std::string table;
   std::string name;  ///< "llama-3-70b, H100, bf16"
   std::size_t rows = 0;

@@ -16,6 +16,12 @@ constexpr std::pair<std::string_view, Unit> times[] = {
     {"measured_tflops_per_chip", Unit::tflops_per_chip},
     {"measured_mfu", Unit::mfu}};
 
+bool has_a_measure(const CsvTable& table) {
+  const bool timed =
+      std::any_of(std::begin(times), std::end(times), [&](const auto& time) { return table.has(time.first); });
+  return timed || table.has("measured_peak_bytes");
+}
+
 bool is_key(std::string_view column) { return column.find('.') != std::string_view::npos; }
 
 void refuse_unknown_columns(const CsvTable& table) {
@@ -141,10 +147,11 @@ const std::vector<MeasuredColumn>& measured_columns() {
   return columns;
 }
 
-bool has_measured_columns(const CsvTable& table) {
-  const bool timed =
-      std::any_of(std::begin(times), std::end(times), [&](const auto& time) { return table.has(time.first); });
-  return table.has("cluster") && (timed || table.has("measured_peak_bytes"));
+bool has_measured_columns(const CsvTable& table) { return table.has("cluster") && has_a_measure(table); }
+
+bool resembles_measured_columns(const CsvTable& table) {
+  const bool has_a_batch = table.has("sequences") || table.has("sequence_length");
+  return has_a_measure(table) || (table.has("cluster") && has_a_batch);
 }
 
 std::vector<MeasuredRun> read_measured_runs(const CsvTable& table, const std::string& name) {

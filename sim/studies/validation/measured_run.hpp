@@ -79,5 +79,8 @@ struct MeasuredColumn {
 [[nodiscard]] const std::vector<MeasuredColumn>& measured_columns();
 /// Whether a table has that format.
 [[nodiscard]] bool has_measured_columns(const CsvTable& table);
+/// Whether a table that may lack a column was meant to have that format: it has one of what was measured, or cluster
+/// beside sequences or sequence_length.
+[[nodiscard]] bool resembles_measured_columns(const CsvTable& table);
 
 }  // namespace lockstep::validation

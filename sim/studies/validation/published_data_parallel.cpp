@@ -17,12 +17,12 @@ void set_replicas(MeasuredRun& run, const CsvRow& row, std::int64_t chips) {
     run.set("parallel.zero", 1);
     run.set("communication.weight_buckets", "matrix");  // updated weights travel tensor by tensor
   } else if (parallelism != "ddp") {
-    skip(run, "another kind of replicas: " + parallelism);
+    skip_word(run, row, "parallelism", "ddp or zero1");
   }
 }
 
 void flash_attention(const CsvRow& row, MeasuredRun& run) {
-  const auto precision = precision_called(run, row.text("precision"));
+  const auto precision = precision_called(run, row);
   set_family(run, row.text("model"), row.text("chip"), precision);
   run.set("model", gpt_shape(row));
   const auto chips = row.integer("n_chips");
@@ -33,12 +33,12 @@ void flash_attention(const CsvRow& row, MeasuredRun& run) {
   run.set("training.gradient_reduce", "fp32");
   run.set("communication.gradient_buckets", std::string(ddp_bucket));
   run.set("training.gradient_clipping", "true");
-  run.set("training.dropout", is_true(row.text("dropout")) ? "true" : "false");
+  run.set("training.dropout", yes_or_no(row, "dropout") ? "true" : "false");
   // FlashAttention 0.2, of whose kernels no rates are published as numbers. Triton's are the same algorithm of the same
   // time, and no library of the catalog is nearer.
   run.set("training.attention_kernel", "flash-attention-triton");
   run.set("training.cross_entropy", "in place");  // Apex's xentropy with inplace_backward
-  if (row.text("recompute") != "none") skip(run, "recomputation '" + row.text("recompute") + "' is not known");
+  if (row.text("recompute") != "none") skip_word(run, row, "recompute", "none");
   time_in(row, "step_time_s_derived", 1, run);
 }
 
@@ -52,11 +52,11 @@ std::string modernised_shape(const CsvRow& row) {
 }
 
 void small_gpt2(const CsvRow& row, MeasuredRun& run) {
-  const auto precision = precision_called(run, row.text("precision"));
+  const auto precision = precision_called(run, row);
   const auto chip = row.text("chip"), software = row.text("software"), reduction = row.text("reduction");
   set_family(run, row.text("model") + " of " + software, chip, precision);
   const auto positions = row.text("positions"), gradients = row.text("gradient_reduce");
-  if (positions != "learned" && positions != "rotary") return skip(run, "positions '" + positions + "' are not known");
+  if (positions != "learned" && positions != "rotary") return skip_word(run, row, "positions", "learned or rotary");
   run.set("model", positions == "learned" ? gpt_shape(row) : modernised_shape(row));
   const auto chips = row.integer("n_chips");
   const bool in_cuda = software == "llm.c";
@@ -69,20 +69,20 @@ void small_gpt2(const CsvRow& row, MeasuredRun& run) {
   } else if (gradients == "bf16") {
     run.set("training.master_weights", "true");
   } else {
-    return skip(run, "gradients reduced in '" + gradients + "' are not known");
+    return skip_word(run, row, "gradient_reduce", "fp32 or bf16");
   }
   if (reduction == "after the backward") {
     run.set("communication.gradient_buckets", "1 TB");
   } else if (reduction == "buckets of 25 MB") {
     run.set("communication.gradient_buckets", std::string(ddp_bucket));
   } else if (reduction != "layer by layer") {
-    skip(run, "gradients reduced '" + reduction + "'");
+    skip_word(run, row, "reduction", "after the backward, layer by layer or buckets of 25 MB");
   }
-  if (is_true(row.text("gradient_clipping"))) run.set("training.gradient_clipping", "true");
+  if (yes_or_no(row, "gradient_clipping")) run.set("training.gradient_clipping", "true");
   // llm.c with USE_CUDNN; PyTorch 2.5.0 takes cuDNN on Hopper by default (pytorch.org/blog/pytorch2-5).
   set_hopper_attention(run, chip, "cudnn-9.0");
   run.set("training.cross_entropy", in_cuda ? "in place" : "fused");  // fused_classifier; logits.float(), compiled
-  if (row.text("recompute") != "none") skip(run, "recomputation '" + row.text("recompute") + "' is not known");
+  if (row.text("recompute") != "none") skip_word(run, row, "recompute", "none");
   time_in(row, "step_time_s", 1, run);
 }
 

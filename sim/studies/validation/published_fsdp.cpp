@@ -1,6 +1,7 @@
 // PyTorch's FSDP: MosaicML's LLM Foundry, torchtitan and IBM's fms-fsdp.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "sim/studies/validation/published_private.hpp"
 
@@ -48,14 +49,14 @@ void mosaicml(const CsvRow& row, MeasuredRun& run) {
   if (mode == "shardgradop") {
     run.set("communication.regather_weights", "false");
   } else if (mode != "fullshard") {
-    skip(run, "another FSDP mode: " + row.text("fsdp"));
+    skip_word(run, row, "fsdp", "FULL_SHARD or SHARD_GRAD_OP");
   }
-  if (is_true(row.text("act_cpu_offload"))) skip(run, "activations kept by the host");
+  if (yes_or_no(row, "act_cpu_offload")) skip(run, "activations kept by the host");
   RunDegrees degrees;
   degrees.fsdp = chips;
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs"), degrees);
-  const auto precision = precision_called(run, row.text("precision"));
+  const auto precision = precision_called(run, row);
   run.set("training.precision", precision);
   run.set("training.master_weights", "true");
   if (lower_case(row.text("precision")).starts_with("amp"))
@@ -65,7 +66,12 @@ void mosaicml(const CsvRow& row, MeasuredRun& run) {
   // microbatch (llm-foundry v0.1.0, models/mpt/modeling_mpt.py: train_metrics; composer v0.14.1, trainer/trainer.py:
   // _eval_train_metrics), by torch's cross_entropy, which autocast runs in fp32.
   run.set("training.cross_entropy", "with metrics");
-  if (lower_case(row.text("recompute")).starts_with("full")) set_needed_recompute(run);
+  const auto recompute = lower_case(row.text("recompute"));
+  if (recompute.starts_with("full")) {
+    set_needed_recompute(run);
+  } else if (recompute != "none") {
+    skip_word(run, row, "recompute", "full or none");
+  }
   if (const auto rate = row.number("tokens_per_s_per_gpu"))
     run.time = Measurement{*rate, Measurement::Unit::tokens_per_second_per_chip};
   set_family(run, row.text("model"), chip, precision);
@@ -80,8 +86,39 @@ void set_weights_gathered_once(MeasuredRun& run) {
   run.set("communication.updated_weights", "ahead");
 }
 
+/// Skips a run whose technique has a word that says nothing to this rule.
+void check_technique(MeasuredRun& run, const CsvRow& row) {
+  constexpr std::string_view known[] = {"1d",
+                                        "2d",
+                                        "3d",
+                                        "4d",
+                                        "fsdp",
+                                        "fsdp2",
+                                        "tp",
+                                        "cp",
+                                        "pp",
+                                        "1f1b",
+                                        "interleaved1f1b",
+                                        "async",
+                                        "asynctp",
+                                        "vanilla",
+                                        "compile",
+                                        "interleaved",
+                                        "torch",
+                                        "float8",
+                                        "fp8",
+                                        "all",
+                                        "gather"};
+  const auto words = words_of(row.text("technique"));
+  const bool all = std::all_of(words.begin(), words.end(), [&](const auto& word) {
+    return std::find(std::begin(known), std::end(known), word) != std::end(known);
+  });
+  if (words.empty() || !all) skip_word(run, row, "technique", "words such as FSDP, CP, AsyncTP, compile and Float8");
+}
+
 void torchtitan(const CsvRow& row, MeasuredRun& run) {
   set_model(run, row);
+  check_technique(run, row);
   const auto chips = row.integer("n_chips");
   const auto chip = row.text("chip");
   // All but the tables on other chips ran on one cluster, whose H100 have 96 GB.
@@ -96,10 +133,10 @@ void torchtitan(const CsvRow& row, MeasuredRun& run) {
   if (chip.empty() || is("h100") || is("h200")) run.set("training.attention_kernel", "flash-attention-2");
   const auto technique = letters_and_digits(row.text("technique"));
   RunDegrees degrees;
-  degrees.fsdp = row.integer("fsdp", 1);
-  degrees.tensor = row.integer("tp", 1);
-  degrees.pipeline = row.integer("pp", 1);
-  degrees.context = row.integer("cp", 1);
+  degrees.fsdp = row.integer("fsdp");
+  degrees.tensor = row.integer("tp");
+  degrees.pipeline = row.integer("pp");
+  degrees.context = row.integer("cp");
   if (technique.find("interleaved") != std::string::npos) degrees.chunks = 2;
   if (degrees.ranks() != chips) skip(run, "the degrees do not make up the chips");
   if (degrees.pipeline > 1) std::swap(degrees.fsdp, degrees.data);
@@ -120,7 +157,7 @@ void torchtitan(const CsvRow& row, MeasuredRun& run) {
   } else if (degrees.context > 1) {
     run.set("parallel.zero", 3);  // weights are split over the context ranks too
   }
-  const auto precision = precision_called(run, row.text("precision"));
+  const auto precision = precision_called(run, row);
   run.set("training.precision", precision);
   run.set("training.master_weights", "true");
   // `selective`, per operation, is the default of its configurations (train_configs/llama3_8b.toml).
@@ -132,10 +169,10 @@ void torchtitan(const CsvRow& row, MeasuredRun& run) {
             "[query projection, value projection, attention, gate projection, down projection]");
   } else if (recompute.starts_with("full")) {
     run.set("training.recompute", "full");
-  } else if (recompute == "none" || recompute.empty()) {
+  } else if (recompute == "none") {
     run.set("training.recompute", "none");
   } else {
-    skip(run, "recomputation '" + recompute + "' is not known");
+    skip_word(run, row, "recompute", "selective, full or none");
   }
   // The loss is compiled since 2025 (components/loss.py).
   run.set("training.cross_entropy", row.text("source").find("_2025") == std::string::npos ? "unfused" : "fused");
@@ -152,8 +189,8 @@ void torchtitan(const CsvRow& row, MeasuredRun& run) {
 /// shares of the peak, and a block's forward is a third of its model FLOPs. FLOPs of a token in units of 2 d_model,
 /// with all pairs of tokens, as the table's source counts them.
 std::int64_t blocks_run_again(const CsvRow& row, double mfu, double hfu) {
-  const auto number = [&](const char* column) { return static_cast<double>(row.integer(column, 1)); };
-  const auto layers = row.integer("layers", 1);
+  const auto number = [&](const char* column) { return static_cast<double>(row.integer(column)); };
+  const auto layers = row.integer("layers");
   const double d_ff = number("d_ff");
   const double forward =
       2 * number("d_model") * (1 + number("kv_heads") / number("heads")) + 3 * d_ff + 2 * number("seq");
@@ -188,17 +225,20 @@ void fms_fsdp(const CsvRow& row, MeasuredRun& run) {
   } else if (sharding == "fsdp") {
     degrees.fsdp = chips;
   } else {
-    skip(run, "another sharding: " + sharding);
+    skip_word(run, row, "sharding", "fsdp or hsdp");
   }
   if (degrees.ranks() != chips) skip(run, "the degrees do not make up the chips");
   set_degrees(run, degrees);
   const auto local = row.integer("local_batch");
   if (local > most_sequences) return skip(run, "a local batch of " + std::to_string(local));
   set_batch(run, local * degrees.replicas(), row.integer("seq"), local, degrees);
-  const auto precision = precision_called(run, row.text("precision"));
+  const auto precision = precision_called(run, row);
   run.set("training.precision", precision);
   run.set("training.master_weights", "true");
   run.set("training.cross_entropy", "unfused");
+  for (const auto* share : {"mfu", "hfu"}) {
+    if (is_blank(row, share)) skip_word(run, row, share, "a share of the peak, which says how many blocks run again");
+  }
   if (const auto mfu = row.number("mfu"), hfu = row.number("hfu"); mfu && hfu && *mfu > 0) {
     const auto again = blocks_run_again(row, *mfu, *hfu);
     if (again > 0) {

@@ -17,12 +17,13 @@ constexpr std::string_view internlm_7b =
 constexpr std::int64_t ranks_that_fill_a_bucket = 8;
 
 void internevo(const CsvRow& row, MeasuredRun& run) {
-  set_family(run, "InternLM-7B", "A100 on RoCE", precision_called(run, row.text("precision")));
+  const auto precision = precision_called(run, row);
+  set_family(run, "InternLM-7B", "A100 on RoCE", precision);
   run.set("model", std::string(internlm_7b));
   const auto chips = row.integer("n_chips");
   set_cluster(run, a100_on_4_nics, chips);
   RunDegrees degrees;
-  degrees.tensor = row.integer("tp", 1);
+  degrees.tensor = row.integer("tp");
   if (chips % degrees.tensor != 0) return skip(run, "tensor ranks do not divide the chips");
   degrees.data = chips / degrees.tensor;
   set_degrees(run, degrees);
@@ -30,7 +31,7 @@ void internevo(const CsvRow& row, MeasuredRun& run) {
   set_batch(run, row.integer("mbs") * row.integer("ga") * degrees.data, row.integer("seq"), row.integer("mbs"),
             degrees);
   run.set("parallel.zero", 1);
-  run.set("training.precision", precision_called(run, row.text("precision")));
+  run.set("training.precision", precision);
   run.set("training.master_weights", "true");
   run.set("training.zero_shards", "matrices");
   if (chips > ranks_that_fill_a_bucket) run.set("communication.gradient_buckets", "1 TB");

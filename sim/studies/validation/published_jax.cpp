@@ -17,7 +17,8 @@ void set_pax_model(MeasuredRun& run, const std::string& name) {
 
 /// What a policy of MaxText or Pax computes again. Transformer Engine's attention is no product to a policy of Pax, and
 /// XLA's own has batch dimensions, so that it runs again where products are kept.
-void set_policy(MeasuredRun& run, const std::string& policy) {
+void set_policy(MeasuredRun& run, const CsvRow& row) {
+  const auto policy = row.text("remat");
   const auto selective = [&](std::string_view parts) {
     run.set("training.recompute.mode", "selective");
     run.set("training.recompute.parts", std::string(parts));
@@ -29,7 +30,7 @@ void set_policy(MeasuredRun& run, const std::string& policy) {
   if (policy == "SAVE_QKV_OUT_PROJ")
     return set_needed_recompute(run, "query projection, key projection, value projection, attention output");
   if (policy == "full" || policy == "SAVE_NOTHING") return set_needed_recompute(run);
-  skip(run, "policy '" + policy + "' is not known");
+  skip_word(run, row, "remat", "a policy of MaxText or Pax such as SAVE_NOTHING");
 }
 
 void jax_gpu(const CsvRow& row, MeasuredRun& run) {
@@ -49,9 +50,9 @@ void jax_gpu(const CsvRow& row, MeasuredRun& run) {
   const auto local = row.integer("per_device_batch");
   if (local > most_sequences) return skip(run, std::to_string(local) + " sequences on a chip");
   set_batch(run, local * chips, row.integer("seq"), local, degrees);
-  set_policy(run, row.text("remat"));
-  set_xla_without_profile(run, is_true(row.text("scan")) ? XlaLayers::in_a_loop : XlaLayers::unrolled);
-  const auto precision = precision_called(run, row.text("precision"));
+  set_policy(run, row);
+  set_xla_without_profile(run, yes_or_no(row, "scan") ? XlaLayers::in_a_loop : XlaLayers::unrolled);
+  const auto precision = precision_called(run, row);
   run.set("training.precision", precision);
   run.set("training.weight_precision", "fp32");  // cast where they are used
   run.set("training.cross_entropy.mode", "in place");

@@ -1,5 +1,6 @@
 // MaxText on TPUs and on A3 virtual machines, and Google's TPU recipes.
 #include <algorithm>
+#include <iterator>
 
 #include "sim/studies/validation/published_private.hpp"
 
@@ -9,6 +10,48 @@ namespace {
 constexpr std::string_view cheap_parts = "[norms, activations]";  // every product is kept
 constexpr std::string_view all_but_projections =
     "[core_attention, norms, activations, mlp, experts]";  // projections of attention are kept
+
+/// Skips a run whose `remat_policy` is no word of MaxText's that computes something again ('minimal', "custom (context
+/// offload)").
+void check_policy(MeasuredRun& run, const CsvRow& row) {
+  constexpr std::string_view policies[] = {"full",
+                                           "custom",
+                                           "minimal",
+                                           "minimal_with_context",
+                                           "minimal_flash",
+                                           "minimal_offloaded",
+                                           "minimal_with_quantization",
+                                           "minimal_with_context_and_quantization",
+                                           "proj",
+                                           "save_dot_except_mlp",
+                                           "save_dot_except_mlpwi",
+                                           "save_dot_with_context_except_mlp",
+                                           "save_qkv_proj",
+                                           "save_out_proj",
+                                           "qkv_proj_offloaded"};
+  const auto words = words_of(row.text("remat"));
+  if (words.empty() || std::find(std::begin(policies), std::end(policies), words.front()) == std::end(policies))
+    skip_word(run, row, "remat", "a policy of MaxText such as full, minimal or custom");
+}
+
+/// Skips a run which keeps a tensor that is none of MaxText's.
+void check_kept(MeasuredRun& run, const CsvRow& row, std::string_view column) {
+  constexpr std::string_view tensors[] = {"decoder_layer_input",
+                                          "context",
+                                          "query_proj",
+                                          "key_proj",
+                                          "value_proj",
+                                          "qkv_proj",
+                                          "out_proj",
+                                          "mlpwi",
+                                          "mlpwi_0",
+                                          "mlpwi_1",
+                                          "mlpwo"};
+  for (const auto& word : words_of(row.text(column))) {
+    if (std::find(std::begin(tensors), std::end(tensors), word) == std::end(tensors))
+      skip_word(run, row, column, "names of tensors such as decoder_layer_input and query_proj");
+  }
+}
 
 /// Sets what a `remat_policy` computes again, and whether what it keeps waits on the host.
 void set_remat(MeasuredRun& run, std::string_view policy, std::string_view kept) {
@@ -35,16 +78,19 @@ void set_maxtext(MeasuredRun& run, const std::string& precision) {
 }
 
 void maxtext_tpu(const CsvRow& row, MeasuredRun& run) {
+  const auto mlp = row.text("mlp");
+  const bool plain = mlp.starts_with("non-gated");
+  if (!plain && !mlp.starts_with("gated")) skip_word(run, row, "mlp", "gated or non-gated");
   const auto count = [&](std::string_view column) { return std::to_string(row.integer(column)); };
   run.set("model", "{layers: " + count("layers") + ", d_model: " + count("d_model") + ", d_ff: " + count("d_ff") +
                        ", heads: " + count("heads") + ", kv_heads: " + count("kv_heads") +
                        ", head_size: " + count("head_dim") + ", vocabulary: " + count("vocab") +
-                       ", mlp: " + (row.text("mlp").starts_with("non-gated") ? "plain" : "gated") + "}");
-  const auto slices = row.integer("slices", 1);
+                       ", mlp: " + (plain ? "plain" : "gated") + "}");
+  const auto slices = row.integer("slices");
   const auto chips = row.integer("chips_per_slice");
   set_tpus(run, row.text("chip"), chips, slices);
   RunDegrees degrees;
-  degrees.tensor = leading_integer(row.text("ici_tp"), 1);
+  degrees.tensor = row.integer("ici_tp");
   if (chips % degrees.tensor != 0) return skip(run, "tensor ranks do not divide the chips of a slice");
   degrees.fsdp = chips / degrees.tensor;
   degrees.data = slices;
@@ -52,8 +98,9 @@ void maxtext_tpu(const CsvRow& row, MeasuredRun& run) {
   if (slices > 1) run.set("mesh.data", "[pod]");
   const auto sequences = row.integer("gbs");
   set_batch(run, sequences, row.integer("seq"), sequences / degrees.replicas(), degrees);
+  check_policy(run, row);
   set_remat(run, row.text("remat"), "");
-  const auto precision = precision_called(run, row.text("precision"));
+  const auto precision = precision_called(run, row);
   set_maxtext(run, precision);
   time_in(row, "step_time_s_derived", 1, run);
   set_family(run, row.text("model"), row.text("chip"), precision);
@@ -66,10 +113,10 @@ void maxtext_gpu(const CsvRow& row, MeasuredRun& run) {
   if (!run.skipped_because.empty()) return;
   set_hopper_attention(run, "h100", attention_of_cudnn_8);  // README of 2024-04-09
   RunDegrees degrees;
-  const auto inside = row.integer("ici_fsdp", 1), outside = row.integer("dcn_fsdp", 1);
+  const auto inside = row.integer("ici_fsdp"), outside = row.integer("dcn_fsdp", 1);
   if (inside > chips || outside > chips) return skip(run, "the degrees do not make up the chips");
   degrees.fsdp = inside * outside;
-  degrees.data = row.integer("dcn_data", 1);
+  degrees.data = row.integer("dcn_data");
   if (degrees.replicas() != chips) skip(run, "the degrees do not make up the chips");
   set_degrees(run, degrees);
   if (outside == 1 && degrees.data > 1) run.set("mesh", "{fsdp: gpu, data: node}");
@@ -77,6 +124,7 @@ void maxtext_gpu(const CsvRow& row, MeasuredRun& run) {
   const auto local = row.integer("per_device_batch");
   if (local > most_sequences) return skip(run, std::to_string(local) + " sequences on a chip");
   set_batch(run, local * chips, row.integer("seq"), local, degrees);
+  check_policy(run, row);
   set_remat(run, row.text("remat"), "");
   set_maxtext(run, "bf16");
   if (const auto rate = row.number("tflops_per_chip"))
@@ -110,12 +158,14 @@ void tpu_recipes(const CsvRow& row, MeasuredRun& run) {
   if (chips % slices != 0) return skip(run, "the chips do not fill the slices");
   set_tpus(run, row.text("chip"), chips / slices, slices);
   RunDegrees degrees;
-  degrees.tensor = leading_integer(row.text("ici_tp"), 1);
+  degrees.tensor = row.integer("ici_tp", 1);
   if (chips / slices % degrees.tensor != 0) return skip(run, "tensor ranks do not divide the chips of a slice");
   const auto left = chips / slices / degrees.tensor;
-  degrees.fsdp = name.starts_with("Mixtral") ? leading_integer(row.text("ici_fsdp"), left) : left;
+  const bool all_left = !name.starts_with("Mixtral") || row.text("ici_fsdp") == "-1";
+  degrees.fsdp = all_left ? left : row.integer("ici_fsdp", left);
+  if (degrees.fsdp > left) return skip(run, "the degrees do not make up the chips");
   degrees.expert = left / degrees.fsdp;
-  const bool across = leading_integer(row.text("dcn_fsdp"), 1) > 1;  // FSDP over slices too
+  const bool across = row.integer("dcn_fsdp", 1) > 1;  // FSDP over slices too
   (across ? degrees.fsdp : degrees.data) *= slices;
   if (slices > 1 && !across) run.set("mesh.data", "[pod]");
   if (degrees.ranks() != chips) return skip(run, "the degrees do not make up the chips");
@@ -126,10 +176,14 @@ void tpu_recipes(const CsvRow& row, MeasuredRun& run) {
   if (name.starts_with("Mixtral")) {
     set_dropped(run);
   } else {
+    if (!is_blank(row, "remat")) check_policy(run, row);  // MaxText's default is full
+    if (!is_blank(row, "offload")) check_kept(run, row, "offload");
     set_remat(run, row.text("remat"), row.text("offload"));
   }
-  const auto quantization = row.text("quantization");
-  set_maxtext(run, quantization.find("int8") != std::string::npos ? "int8" : precision_called(run, quantization));
+  const bool in_8_bits = row.text("quantization").find("int8") != std::string::npos;
+  set_maxtext(run, in_8_bits                       ? "int8"
+                   : is_blank(row, "quantization") ? "bf16"  // nothing is quantized
+                                                   : precision_called(run, row, "quantization"));
   // num_vocab_tiling of the Gemma 3 recipes at tpu-recipes-v0.1.5: what a tile's backward needs is computed again.
   if (name.starts_with("Gemma3")) {
     run.set("training.cross_entropy.tiles", "16");
@@ -160,7 +214,7 @@ void set_kept(MeasuredRun& run, const std::string& kept) {
 
 /// A chip is two devices to JAX and one here, so that axes of devices shrink by half, the innermost that can.
 void tpu_ironwood(const CsvRow& row, MeasuredRun& run) {
-  const auto name = row.text("model"), precision = precision_called(run, row.text("precision"));
+  const auto name = row.text("model"), precision = precision_called(run, row);
   set_family(run, name, "v7x", precision);
   set_model(run, name);
   if (run.value_of("model").empty()) return;
@@ -177,6 +231,8 @@ void tpu_ironwood(const CsvRow& row, MeasuredRun& run) {
   if (degrees.context > 1) run.set("parallel.context_attention", "all_gather");
   const auto sequences = row.integer("gbs");
   set_batch(run, sequences, row.integer("seq"), sequences / degrees.replicas(), degrees);
+  if (row.text("kept").empty()) skip_word(run, row, "kept", "names of tensors such as decoder_layer_input");
+  check_kept(run, row, "kept");
   set_kept(run, row.text("kept"));
   set_maxtext(run, precision);
   time_in(row, "step_time_s", 1, run);

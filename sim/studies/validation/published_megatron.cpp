@@ -13,50 +13,55 @@ void gpt_step(const CsvRow& row, MeasuredRun& run) {
   const auto chips = row.integer("n_chips");
   set_cluster(run, "a100", chips);
   auto degrees = megatron_degrees(run, chips, row.integer("tp"), row.integer("pp"), 1, 1);
-  degrees.chunks = leading_integer(row.text("vp"), 1);
+  degrees.chunks = row.integer("vp");
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs"), degrees);
   set_megatron_2021(run);
   set_family(run, row.text("model"), "A100", "fp16");
 }
 
-void set_recompute(MeasuredRun& run, const std::string& text) {
-  run.set("training.recompute", text.starts_with("full")        ? "full"
-                                : text.starts_with("selective") ? "selective"
-                                                                : "none");
+/// The column's first word: "full (uniform)".
+void set_recompute(MeasuredRun& run, const CsvRow& row) {
+  const auto text = row.text("recompute");
+  for (const std::string_view mode : {"full", "selective", "none"}) {
+    if (text.starts_with(mode)) return run.set("training.recompute", std::string(mode));
+  }
+  skip_word(run, row, "recompute", "full, selective or none");
 }
 
 void sc21(const CsvRow& row, MeasuredRun& run) {
   gpt_step(row, run);
   run.set("parallel.sequence_parallel", "false");
-  set_recompute(run, row.text("recompute"));
+  set_recompute(run, row);
   time_in(row, "step_time_s_derived", 1, run);
 }
 
 void korthikanti_step(const CsvRow& row, MeasuredRun& run) {
   gpt_step(row, run);
-  run.set("parallel.sequence_parallel", row.text("sp") == "1" ? "true" : "false");
-  set_recompute(run, row.text("recompute"));
+  run.set("parallel.sequence_parallel", yes_or_no(row, "sp") ? "true" : "false");
+  set_recompute(run, row);
   time_in(row, "step_time_s", 1, run);
 }
 
 // One layer alone, without embedding: the time of a microbatch.
 void korthikanti_layer(const CsvRow& row, MeasuredRun& run) {
-  const auto width = row.integer("d_model");
+  const auto width = row.integer("d_model"), heads = row.integer("heads");
   run.set("model", "{layers: 1, d_model: " + std::to_string(width) + ", d_ff: " + std::to_string(4 * width) +
-                       ", heads: " + row.text("heads") +
+                       ", heads: " + std::to_string(heads) +
                        ", vocabulary: 0, final_norm: false, mlp: plain, norm: layer_norm, qkv_bias: true, "
                        "attention_output_bias: true, mlp_bias: true}");
   const auto tensor = row.integer("tp");
   set_cluster(run, "a100", tensor);
   set_degrees(run, {tensor});
-  const auto sequences = leading_integer(row.text("mbs"), 1);
+  const auto sequences = row.integer("mbs");
   set_batch(run, 2 * sequences, row.integer("seq"), sequences, {tensor});
   set_megatron_2021(run);
   const auto experiment = row.text("experiment");
   const auto has = [&](std::string_view word) { return experiment.find(word) != std::string::npos; };
   run.set("parallel.sequence_parallel", has("sequence parallel") ? "true" : "false");
-  set_recompute(run, has("full") ? "full" : has("selective") ? "selective" : "none");
+  run.set("training.recompute", has("full") ? "full" : has("selective") ? "selective" : "none");
+  if (!has("baseline") && !has("sequence parallel") && !has("full") && !has("selective"))
+    skip_word(run, row, "experiment", "baseline, sequence parallel, full or selective recompute");
   run.time_of = MeasuredRun::TimeOf::microbatch;
   time_in(row, "total_ms", 1e-3, run);
   set_family(run, row.text("model"), "A100", "fp16");

@@ -10,12 +10,12 @@ namespace {
 /// MaxText's rows of DGX Cloud: FSDP over `fsdp` chips, replicas of that beside each other.
 void maxtext_step(const CsvRow& row, std::int64_t chips, MeasuredRun& run) {
   RunDegrees degrees;
-  degrees.fsdp = row.integer("fsdp", chips);
+  degrees.fsdp = row.integer("fsdp");
   if (chips % degrees.fsdp != 0) return skip(run, "FSDP groups do not divide the chips");
   degrees.data = chips / degrees.fsdp;
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
-  run.set("training.precision", precision_called(run, row.text("precision")));
+  run.set("training.precision", precision_called(run, row));
   run.set("training.weight_precision", "fp32");
   run.set("training.cross_entropy.mode", "in place");
   // maxtext/configure.sh: at v24.11.1 save_dot_except_mlpwi in 16 bits and save_dot_except_mlp in 8, at v25.02
@@ -78,9 +78,12 @@ void dgxc(const CsvRow& row, MeasuredRun& run) {
   if (lower_case(label).find("lora") != std::string::npos)
     skip(run, "low-rank adapters: most weights have no gradient");
   // A number of layers that the pipeline's chunks do not divide is not that of the run.
-  const auto layers = leading_integer(row.text("layers"), 0);
-  const auto chunks = std::clamp<std::int64_t>(leading_integer(row.text("pp"), 1), 1, 10'000) *
-                      std::clamp<std::int64_t>(leading_integer(row.text("vp"), 1), 1, 10'000);
+  const auto layers = row.integer("layers", 0);
+  const bool maxtext = label.starts_with("Maxtext");
+  const auto pipeline = maxtext ? row.integer("pp", 1) : row.integer("pp");
+  const auto printed_chunks = row.integer("vp", 1);
+  const auto chunks =
+      std::clamp<std::int64_t>(pipeline, 1, 10'000) * std::clamp<std::int64_t>(printed_chunks, 1, 10'000);
   set_model(run, label, layers % chunks == 0 ? layers : 0);
   const auto chips = row.integer("n_gpus");
   const bool deepseek = is_deepseek_of_2505(row);
@@ -91,20 +94,19 @@ void dgxc(const CsvRow& row, MeasuredRun& run) {
   time_in(row, "step_time_s", 1, run);
   set_hopper_attention(run, row.text("chip"), "cudnn-9.0");  // releases of 2024 and early 2025
   set_dgxc_recipe(row, run);
-  if (label.starts_with("Maxtext")) return maxtext_step(row, chips, run);
+  if (maxtext) return maxtext_step(row, chips, run);
   // Megatron Core splits each expert over the tensor ranks unless it is told otherwise.
-  const auto tensor = leading_integer(row.text("tp"), 1);
-  auto degrees =
-      megatron_degrees(run, chips, tensor, leading_integer(row.text("pp"), 1), leading_integer(row.text("cp"), 1),
-                       leading_integer(row.text("ep"), 1), leading_integer(row.text("etp"), tensor));
+  const auto tensor = row.integer("tp");
+  auto degrees = megatron_degrees(run, chips, tensor, pipeline, row.integer("cp", 1), row.integer("ep", 1),
+                                  row.integer("etp", tensor));
   // Release 25.04 prints no chunks for 340B; 25.05 prints 12 for the same run.
   const bool unsaid = label.find("340b") != std::string::npos && row.text("vp") == "NA";
-  degrees.chunks = unsaid ? 12 : leading_integer(row.text("vp"), 1);
+  degrees.chunks = unsaid ? 12 : printed_chunks;
   // gpt3_175b_hydra.yaml has had 6 since 25.02, whose page still prints 12; 25.04 prints 6 and the same times.
   if (row.text("file").starts_with("nemo_megatron/") && row.text("release").starts_with("v25.02")) degrees.chunks = 6;
   set_degrees(run, degrees);
   set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
-  set_megatron_core(run, precision_called(run, row.text("precision")));
+  set_megatron_core(run, precision_called(run, row));
   set_8_bit_weights(run);
   set_software_of_experts(run);
   if (deepseek) set_deepseek_of_2505(row, run);
@@ -173,6 +175,7 @@ const Recipe* recipe_of(const CsvRow& row) {
 /// same number, rounded up, and the last chunk, which has the loss, what is left.
 void set_layout(MeasuredRun& run, const RunDegrees& degrees) {
   constexpr std::int64_t layers = 61;
+  if (degrees.pipeline > layers || degrees.chunks > layers) return;
   const auto chunks = degrees.pipeline * std::max<std::int64_t>(degrees.chunks, 1);
   const bool laid_out =
       run.value_of("model") == "deepseek-v3" || run.value_of("model").find("layers: 61,") != std::string::npos;
@@ -234,17 +237,18 @@ void megatron_bridge(const CsvRow& row, MeasuredRun& run) {
   set_cluster(run, row.text("chip"), chips,
               {.launched_as_graph = recipe != nullptr && recipe->graph,
                .tokens_once_a_node = recipe != nullptr && recipe->deep_ep});
-  const auto of = [&](std::string_view column) { return leading_integer(row.text(column), 1); };
+  if (leading_integer(row.text("release"), 0) == 0) skip_word(run, row, "release", "a release such as 26.02");
   const auto* batch = recipe_printed_otherwise(row);
-  const auto experts = batch != nullptr && batch->experts > 0 ? batch->experts : of("ep");
-  auto degrees = megatron_degrees(run, chips, of("tp"), of("pp"), of("cp"), experts);
-  degrees.chunks = batch != nullptr ? batch->chunks : of("vp");
-  const bool fsdp = leading_integer(row.text("fsdp"), 0) > 0;
+  const auto printed_experts = row.integer("ep", 1), printed_chunks = row.integer("vp", 1);
+  const auto experts = batch != nullptr && batch->experts > 0 ? batch->experts : printed_experts;
+  auto degrees = megatron_degrees(run, chips, row.integer("tp"), row.integer("pp"), row.integer("cp"), experts);
+  degrees.chunks = batch != nullptr ? batch->chunks : printed_chunks;
+  const bool fsdp = count_or_zero(row, "fsdp") > 0;
   if (fsdp) std::swap(degrees.fsdp, degrees.data);
   set_degrees(run, degrees);
-  set_batch(run, row.integer("gbs"), row.integer("seq"), batch != nullptr ? batch->micro_batch : row.integer("mbs", 1),
+  set_batch(run, row.integer("gbs"), row.integer("seq"), batch != nullptr ? batch->micro_batch : row.integer("mbs"),
             degrees);
-  set_megatron_core(run, precision_called(run, row.text("precision")));
+  set_megatron_core(run, precision_called(run, row));
   set_8_bit_weights(run);
   run.set("training.cross_entropy", "in place");  // cross_entropy_fusion_impl: te
   set_layout(run, degrees);
@@ -269,11 +273,11 @@ void megatron_llama3(const CsvRow& row, MeasuredRun& run) {
   set_model(run, row.text("model"));
   const auto chips = row.integer("n_chips");
   set_cluster(run, row.text("chip"), chips);
-  auto degrees = megatron_degrees(run, chips, row.integer("tp", 1), row.integer("pp", 1), row.integer("cp", 1), 1);
-  degrees.chunks = leading_integer(row.text("vp"), 1);
+  auto degrees = megatron_degrees(run, chips, row.integer("tp"), row.integer("pp"), row.integer("cp"), 1);
+  degrees.chunks = row.integer("vp");
   set_degrees(run, degrees);
-  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
-  set_megatron_core(run, precision_called(run, row.text("precision")));
+  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs"), degrees);
+  set_megatron_core(run, precision_called(run, row));
   set_8_bit_weights(run);  // --fp8-param-gather
   if (const auto rate = row.number("tokens_per_s_per_gpu"))
     run.time = Measurement{*rate, Measurement::Unit::tokens_per_second_per_chip};

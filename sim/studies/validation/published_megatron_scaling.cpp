@@ -11,15 +11,15 @@ void set_rate(MeasuredRun& run, const CsvRow& row, std::string_view column) {
 }
 
 void megatron_core_scaling(const CsvRow& row, MeasuredRun& run) {
-  const auto precision = precision_called(run, row.text("precision"));
+  // The source says bf16 of its large table, and nothing of the shapes that it scales strongly beside it.
+  const auto precision = is_blank(row, "precision") ? "bf16" : precision_called(run, row);
   set_family(run, row.text("model"), "H100", precision);
   const auto layers = row.integer("layers"), width = row.integer("d_model");
   run.set("model", gpt_shape(layers, width, row.integer("d_ff", 4 * width), row.integer("heads"), row.integer("vocab"),
                              row.integer("seq")));
   const auto chips = row.integer("n_chips");
   set_cluster(run, row.text("chip"), chips);
-  auto degrees =
-      megatron_degrees(run, chips, leading_integer(row.text("tp"), 1), leading_integer(row.text("pp"), 1), 1, 1);
+  auto degrees = megatron_degrees(run, chips, row.integer("tp"), row.integer("pp"), 1, 1);
   for (const std::int64_t layers_of_a_chunk : {2, 1}) {
     if (degrees.pipeline > 1 && degrees.chunks == 1 && layers % (degrees.pipeline * layers_of_a_chunk) == 0)
       degrees.chunks = layers / (degrees.pipeline * layers_of_a_chunk);
@@ -39,14 +39,14 @@ void megatron_core_scaling(const CsvRow& row, MeasuredRun& run) {
 }
 
 void nemo_long_sequence(const CsvRow& row, MeasuredRun& run) {
-  const auto model = row.text("model"), precision = precision_called(run, row.text("precision"));
+  const auto model = row.text("model"), precision = precision_called(run, row);
   set_family(run, model.substr(0, model.find(' ')), model.substr(model.rfind(' ') + 1), precision);
   set_model(run, model);
   auto degrees = RunDegrees{};
-  degrees.tensor = row.integer("tp", 1);
-  degrees.pipeline = row.integer("pp", 1);
-  degrees.context = row.integer("cp", 1);
-  degrees.data = row.integer("dp", 1);
+  degrees.tensor = row.integer("tp");
+  degrees.pipeline = row.integer("pp");
+  degrees.context = row.integer("cp");
+  degrees.data = row.integer("dp");
   set_cluster(run, model, degrees.ranks());
   set_degrees(run, degrees);
   constexpr std::int64_t tokens_of_a_k = 1024, most_k = 1'000'000;

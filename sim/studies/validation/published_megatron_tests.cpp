@@ -9,7 +9,7 @@ namespace {
 /// GPT with a plain MLP, layer norms and, with learned positions, biases (the tests with `disable-bias-linear` rotate
 /// positions), or Mixtral's block. Megatron pads the vocabulary to a multiple of 128 on each tensor rank.
 std::string block_of(const CsvRow& row) {
-  const auto tensor = row.integer("tp", 1);
+  const auto tensor = row.integer("tp");
   constexpr std::int64_t divisible_by = 128;
   const auto unit = divisible_by * std::max<std::int64_t>(tensor, 1);
   std::string text = "{";
@@ -18,9 +18,9 @@ std::string block_of(const CsvRow& row) {
   };
   for (const auto* key : {"layers", "d_model", "heads", "kv_heads"}) add(key, row.integer(key));
   add("vocabulary", (row.integer("vocab") + unit - 1) / unit * unit);
-  if (const auto experts = row.integer("experts", 1); experts > 1)
+  if (const auto experts = row.integer("experts"); experts > 1)
     return text + "moe: {experts: " + std::to_string(experts) +
-           ", experts_per_token: " + std::to_string(row.integer("experts_per_token", 1)) +
+           ", experts_per_token: " + std::to_string(row.integer("experts_per_token")) +
            ", d_ff: " + std::to_string(row.integer("d_ff")) + "}}";
   add("d_ff", row.integer("d_ff"));
   if (const auto positions = row.integer("positions", 0); positions > 0) {
@@ -33,19 +33,19 @@ std::string block_of(const CsvRow& row) {
 void megatron_test(const CsvRow& row, MeasuredRun& run) {
   set_family(run, row.text("model"), row.text("chip"), "bf16");
   run.set("model", block_of(row));
-  const auto chips = row.integer("n_chips"), tensor = row.integer("tp", 1);
+  const auto chips = row.integer("n_chips"), tensor = row.integer("tp");
   set_cluster(run, row.text("chip"), chips);
-  auto degrees = megatron_degrees(run, chips, tensor, row.integer("pp", 1), row.integer("cp", 1), row.integer("ep", 1),
-                                  row.integer("etp", 1));
-  degrees.chunks = row.integer("vp", 1);
+  auto degrees =
+      megatron_degrees(run, chips, tensor, row.integer("pp"), row.integer("cp"), row.integer("ep"), row.integer("etp"));
+  degrees.chunks = row.integer("vp");
   set_degrees(run, degrees);
-  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
+  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs"), degrees);
   set_megatron_core(run, "bf16");
-  if (!is_true(row.text("sequence_parallel")) && tensor > 1) {
+  if (!yes_or_no(row, "sequence_parallel") && tensor > 1) {
     run.set("parallel.sequence_parallel", "false");
     run.set("communication.collective_matmul", "false");
   }
-  if (is_true(row.text("dropout"))) run.set("training.dropout", "true");
+  if (yes_or_no(row, "dropout")) run.set("training.dropout", "true");
   run.set("training.gradient_precision", "fp32");  // main_grad, with bf16 always
   run.set("training.gradient_clipping", "true");
   set_software_of_experts(run);

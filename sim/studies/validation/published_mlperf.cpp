@@ -7,23 +7,36 @@ namespace {
 void nvidia(const CsvRow& row, std::int64_t chips, MeasuredRun& run) {
   const auto set = [&](std::string_view flag) { return row.text("nvls_sharp").find(flag) != std::string::npos; };
   set_cluster(run, row.text("accelerator"), chips, {.launched_as_graph = set("LAYER_CUDA_GRAPH=1")});
-  auto degrees = megatron_degrees(run, chips, row.integer("tp", 1), row.integer("pp", 1), row.integer("cp", 1), 1);
-  degrees.chunks = leading_integer(row.text("vp"), 1);
+  auto degrees = megatron_degrees(run, chips, row.integer("tp"), row.integer("pp"), row.integer("cp", 1), 1);
+  degrees.chunks = row.integer("vp");
   set_degrees(run, degrees);
-  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
-  const bool in_8_bits = is_true(row.text("fp8"));
-  set_megatron_core(run, is_true(row.text("fp4")) ? "nvfp4"
-                         : in_8_bits              ? "fp8"
-                                                  : precision_called(run, row.text("precision")));
+  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs"), degrees);
+  const bool in_8_bits = yes_or_no(row, "fp8", false);
+  set_megatron_core(run, yes_or_no(row, "fp4", false) ? "nvfp4" : in_8_bits ? "fp8" : precision_called(run, row));
   if (!set("TP_COMM_OVERLAP=True")) run.set("communication.collective_matmul", "false");
   // config_common.sh of the 4.0 submission: FP8_PARAMS=True.
   if (row.text("round") == "v4.0" && in_8_bits) run.set("training.low_precision_gather", "true");
 }
 
-/// The number behind "name=" in a list of flags.
-std::int64_t flag(const std::string& flags, std::string_view name) {
+constexpr std::string_view flags_column = "tpu_parallel";
+
+/// What stands behind "name=" in a row's list of flags; none where the flag is not set.
+std::optional<std::string> flag(const CsvRow& row, std::string_view name) {
+  const auto flags = row.text(flags_column);
   const auto at = flags.find(name);
-  return at == std::string::npos ? 1 : leading_integer(flags.substr(at + name.size()), 1);
+  if (at == std::string::npos) return std::nullopt;
+  const auto value = flags.substr(at + name.size());
+  return value.substr(0, value.find(' '));
+}
+
+/// The same as a count, 1 where the flag is not set; skips the run if it is none.
+std::int64_t counted_flag(MeasuredRun& run, const CsvRow& row, std::string_view name) {
+  const auto text = flag(row, name);
+  if (!text) return 1;
+  const auto count = leading_integer(*text, 0);
+  if (count > 0 && std::to_string(count) == *text) return count;
+  skip_cell(run, row, flags_column, std::string(name) + *text + " is not a count", "an integer of at least 1");
+  return 1;
 }
 
 /// The time of a training step, of blocks that end with an evaluation: forward passes of one sequence a chip, each of
@@ -39,14 +52,13 @@ void set_time_of_blocks(MeasuredRun& run, const CsvRow& row, std::int64_t chips,
 }
 
 void google(const CsvRow& row, const std::string& accelerator, std::int64_t chips, MeasuredRun& run) {
-  const auto flags = row.text("tpu_parallel");
-  const auto slices = flag(flags, "dcn_data_parallelism=");
+  const auto slices = counted_flag(run, row, "dcn_data_parallelism=");
   if (chips % slices != 0) return skip(run, "the chips do not fill the slices");
   set_tpus(run, accelerator, chips / slices, slices);
   RunDegrees degrees;
-  degrees.tensor = flag(flags, "ici_tensor_parallelism=");
-  degrees.fsdp = flag(flags, "ici_fsdp_parallelism=");
-  degrees.data = slices > 1 ? slices : flag(flags, "ici_data_parallelism=");
+  degrees.tensor = counted_flag(run, row, "ici_tensor_parallelism=");
+  degrees.fsdp = counted_flag(run, row, "ici_fsdp_parallelism=");
+  degrees.data = slices > 1 ? slices : counted_flag(run, row, "ici_data_parallelism=");
   if (slices > 1) run.set("mesh.data", "[pod]");
   set_no_waits_between_slices(run);
   if (degrees.ranks() != chips) return skip(run, "the degrees do not make up the chips");
@@ -55,13 +67,19 @@ void google(const CsvRow& row, const std::string& accelerator, std::int64_t chip
   const auto sequences = row.integer("gbs");
   set_batch(run, sequences, row.integer("seq"), sequences / degrees.replicas(), degrees);
   run.set("training.cross_entropy", "in place");
-  run.set("training.precision", flags.find("int8") != std::string::npos ? "int8" : "bf16");
+  const auto quantization = flag(row, "quantization=");  // MaxText's default is none
+  if (quantization && *quantization != "int8")
+    skip_cell(run, row, flags_column, "quantization=" + *quantization + " is not known", "int8");
+  run.set("training.precision", quantization ? "int8" : "bf16");
   run.set("training.weight_precision", "fp32");
-  const bool recomputed = flags.find("remat_policy=full") != std::string::npos;
+  const auto policy = flag(row, "remat_policy=").value_or("");
+  const bool recomputed = policy == "full";
+  if (!recomputed && !policy.starts_with("save_dot") && !policy.starts_with("minimal"))
+    skip_cell(run, row, flags_column, "remat_policy=" + policy + " is not known", "full, minimal or a save_dot policy");
   set_time_of_blocks(run, row, chips, recomputed);
   if (recomputed) return set_needed_recompute(run);
   const bool without_first =
-      flags.find("except_mlpwi") != std::string::npos || flags.find("except_logits_ffn1") != std::string::npos;
+      policy.find("except_mlpwi") != std::string::npos || policy.find("except_logits_ffn1") != std::string::npos;
   run.set("training.recompute.mode", "selective");
   run.set("training.recompute.parts", without_first ? "[norms, activations, mlp]" : "[norms, activations]");
 }
@@ -70,14 +88,14 @@ void llama31(const CsvRow& row, MeasuredRun& run) {
   const auto benchmark = row.text("benchmark"), accelerator = row.text("accelerator");
   set_model(run, benchmark);
   const auto chips = row.integer("n_accel");
-  const NodeUse use{.launched_as_graph = is_true(row.text("cuda_graph"))};
+  const NodeUse use{.launched_as_graph = yes_or_no(row, "cuda_graph")};
   set_cluster(run, accelerator, chips, use);
-  auto degrees = megatron_degrees(run, chips, row.integer("tp", 1), row.integer("pp", 1), row.integer("cp", 1), 1);
-  degrees.chunks = row.integer("vp", 1);
+  auto degrees = megatron_degrees(run, chips, row.integer("tp"), row.integer("pp"), row.integer("cp"), 1);
+  degrees.chunks = row.integer("vp");
   set_degrees(run, degrees);
-  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
-  set_megatron_core(run, precision_called(run, row.text("precision")));
-  if (!is_true(row.text("tp_comm_overlap"))) run.set("communication.collective_matmul", "false");
+  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs"), degrees);
+  set_megatron_core(run, precision_called(run, row));
+  if (!yes_or_no(row, "tp_comm_overlap")) run.set("communication.collective_matmul", "false");
   set_8_bit_weights(run);  // FP8_PARAMS or FP8_PARAM_GATHER in config_common.sh, which config_common_fp4.sh turns off
   set_hopper_attention(run, accelerator, "cudnn-9.0");
   // config_common_fp4.sh of all submissions: NVTE_NVFP4_DISABLE_RHT; config_common_fp8attn.sh of 8B: FP8_DPA.

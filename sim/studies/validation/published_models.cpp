@@ -131,17 +131,6 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-std::int64_t leading_integer(const std::string& text, std::int64_t fallback) {
-  const auto end = std::min(text.find_first_not_of("0123456789"), text.size());
-  const auto value = end == 0 || end > 12 ? 0 : std::stoll(text.substr(0, end));
-  return value < 1 ? fallback : value;
-}
-
-bool is_true(std::string_view text) {
-  const auto word = lower_case(text);
-  return word == "true" || word == "yes" || word == "1";
-}
-
 std::string model_called(std::string_view name) {
   const auto text = plain(name);
   for (const auto& model : models) {

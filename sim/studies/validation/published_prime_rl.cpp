@@ -46,10 +46,16 @@ void prime_rl(const CsvRow& row, MeasuredRun& run) {
   run.set("training.precision", "bf16");
   run.set("training.weight_precision", "fp32");  // optimization_dtype, cast by FSDP2 to param_dtype bf16
   run.set("training.gradient_reduce", "fp32");   // reduce_dtype
-  set_loss(run, row.text("trainer"));
+  const auto trainer = row.text("trainer");
+  if (trainer != "rl" && trainer != "sft") skip_word(run, row, "trainer", "rl or sft");
+  set_loss(run, trainer);
   const auto recompute = lower_case(row.text("recompute"));
   set_needed_recompute(run);
-  if (recompute == "offload") run.set("training.offload.activation_layers", "1000");
+  if (recompute == "offload") {
+    run.set("training.offload.activation_layers", "1000");
+  } else if (recompute != "recompute") {
+    skip_word(run, row, "recompute", "Recompute or Offload");
+  }
   if (const auto gib = row.number("peak_reserved_gib")) run.peak_bytes = *gib * (1 << 30);
   run.peak_is_reserved = true;
 }

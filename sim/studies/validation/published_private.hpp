@@ -1,8 +1,10 @@
 #pragma once
 /// Helpers that the rules of the published tables share.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/studies/validation/published_tables.hpp"
 
@@ -13,9 +15,25 @@ inline constexpr std::int64_t most_sequences = 1'000'000;
 
 [[nodiscard]] std::string lower_case(std::string_view text);
 [[nodiscard]] std::string letters_and_digits(std::string_view text);  ///< without anything else, in lower case
-[[nodiscard]] bool is_true(std::string_view text);                    ///< "True", "yes", "1"
-/// The integer at the start of a cell such as "12 (default)"; `fallback` where there is none or 0 ("n/a", "").
+/// The runs of letters, digits and underscores of a text, in lower case.
+[[nodiscard]] std::vector<std::string> words_of(std::string_view text);
+/// The integer at the start of a text such as "26.02 NeMo"; `fallback` where there is none or 0. Counts in cells are
+/// read by `CsvRow::integer`, which tells what it cannot read.
 [[nodiscard]] std::int64_t leading_integer(const std::string& text, std::int64_t fallback);
+
+/// "table.csv:12:3: gbs: is empty; expected an integer of at least 1", whatever folder the table is in.
+[[nodiscard]] std::string at_its_cell(Problem problem);
+/// An empty cell, or a word for nothing such as "n/a".
+[[nodiscard]] bool is_blank(const CsvRow& row, std::string_view column);
+/// A count of a cell that may also say 0: "64", "0", "64 (0)".
+[[nodiscard]] std::int64_t count_or_zero(const CsvRow& row, std::string_view column);
+/// Whether a cell says yes ("True", "yes", "1") rather than no ("False", "no", "0"); a blank one gives the fallback,
+/// and is a problem without one.
+[[nodiscard]] bool yes_or_no(const CsvRow& row, std::string_view column, std::optional<bool> fallback = std::nullopt);
+/// Skips the run for what stands in a cell, with its place.
+void skip_cell(MeasuredRun& run, const CsvRow& row, std::string_view column, std::string what, std::string expected);
+/// Skips the run for a word that its rule does not know, or for one that is not there.
+void skip_word(MeasuredRun& run, const CsvRow& row, std::string_view column, std::string expected);
 
 /// The `model` of a scenario by the name that people write ("Llama 3.1 70b", "LLAMA3_70B"): a catalog name or a block;
 /// "" if it is not known.
@@ -120,9 +138,9 @@ enum class XlaLayers { unrolled, in_a_loop };
 /// all-reduce is exposed", openxla/xla issue 1539); in a loop nothing beyond an iteration. "Turning on and off PGLE
 /// makes a big difference here" (AI-Hypercomputer/maxtext issue 1005).
 void set_xla_without_profile(MeasuredRun& run, XlaLayers layers);
-/// "BF16", "FP8-CS", "amp_fp8", "int8" as a scenario's precision; bf16 where the cell is empty. Skips the run if it is
-/// not known.
-[[nodiscard]] std::string precision_called(MeasuredRun& run, std::string_view text);
+/// "BF16", "FP8-CS", "amp_fp8", "int8" as a scenario's precision. Skips the run if it is not known or not said, with
+/// bf16 in its place.
+[[nodiscard]] std::string precision_called(MeasuredRun& run, const CsvRow& row, std::string_view column = "precision");
 /// Sets the run's family, `model, chip, precision`, by which the rows of a table are grouped.
 void set_family(MeasuredRun& run, std::string_view model, std::string_view chip, std::string_view precision);
 

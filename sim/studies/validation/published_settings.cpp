@@ -206,12 +206,12 @@ void set_xla_without_profile(MeasuredRun& run, XlaLayers layers) {
   run.set("communication.reductions_in_flight", "0");
 }
 
-std::string precision_called(MeasuredRun& run, std::string_view text) {
-  const auto lower = lower_case(text);
+std::string precision_called(MeasuredRun& run, const CsvRow& row, std::string_view column) {
+  const auto lower = lower_case(row.text(column));
   for (const auto& [word, precision] : precisions) {
     if (lower.find(word) != std::string::npos) return std::string(precision);
   }
-  if (!lower.empty()) skip(run, "precision '" + std::string(text) + "' is not known");
+  skip_word(run, row, column, "a precision such as bf16");
   return "bf16";
 }
 

@@ -43,7 +43,7 @@ void set_shape(MeasuredRun& run, const std::string& model, std::int64_t layers) 
 }
 
 void simumax(const CsvRow& row, MeasuredRun& run) {
-  const auto model = row.text("model"), precision = precision_called(run, row.text("precision"));
+  const auto model = row.text("model"), precision = precision_called(run, row);
   set_family(run, model, "B200", precision);
   set_shape(run, model, row.integer("layers"));
   const auto chips = row.integer("n_chips");
@@ -53,11 +53,11 @@ void simumax(const CsvRow& row, MeasuredRun& run) {
   } else {
     set_cluster(run, row.text("chip"), chips, {.tokens_once_a_node = false});
   }
-  auto degrees = megatron_degrees(run, chips, row.integer("tp", 1), row.integer("pp", 1), row.integer("cp", 1),
-                                  mixture ? row.integer("ep", 1) : 1);
-  degrees.chunks = row.integer("vp", 1);
+  auto degrees = megatron_degrees(run, chips, row.integer("tp"), row.integer("pp"), row.integer("cp"),
+                                  mixture ? row.integer("ep") : 1);
+  degrees.chunks = row.integer("vp");
   set_degrees(run, degrees);
-  const auto micro_batch = row.integer("mbs", 1);
+  const auto micro_batch = row.integer("mbs");
   set_batch(run, row.integer("micro_batches") * micro_batch * degrees.replicas(), row.integer("seq"), micro_batch,
             degrees);
   set_megatron_core(run, precision);

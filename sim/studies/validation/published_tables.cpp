@@ -1,7 +1,6 @@
 #include "sim/studies/validation/published_tables.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 
 #include "sim/studies/validation/published_private.hpp"
@@ -9,16 +8,10 @@
 namespace lockstep::validation {
 namespace {
 
-/// "table.csv:12:3: gbs: is empty; expected an integer of at least 1", whatever folder the table is in.
-std::string at_its_cell(Problem problem) {
-  problem.where.file = std::filesystem::path(problem.where.file).filename().string();
-  return problem.to_string();
-}
-
-/// An empty cell, or a word for nothing such as "n/a".
-bool is_blank(const CsvRow& row, std::string_view column) {
-  Problems unreadable;
-  return !row.read_loosely(unreadable).number(column) && unreadable.empty();
+/// A cell that a rule reads twice is told once.
+bool is_told(const Problems& problems, const Problem& problem) {
+  const auto same = [&](const Problem& other) { return other.to_string() == problem.to_string(); };
+  return std::any_of(problems.list().begin(), problems.list().end(), same);
 }
 
 }  // namespace
@@ -56,9 +49,12 @@ std::vector<MeasuredRun> read_published_runs(const PublishedTable& published, co
     Problems of_row;
     published.convert(row.read_loosely(of_row), run);
     if (!of_row.empty()) run.skipped_because = at_its_cell(of_row.list().front());
+    if (!run.time && !run.peak_bytes) skip(run, "nothing was measured");
+    Problems told;
     for (const auto& problem : of_row.list()) {
-      if (!is_blank(row, problem.key))
-        row.problem(problem.key, problem.what, problem.expected + ", or an empty cell where the source does not say");
+      if (is_blank(row, problem.key) || is_told(told, problem)) continue;
+      told.add(problem);
+      row.problem(problem.key, problem.what, problem.expected + ", or an empty cell where the source does not say");
     }
     runs.push_back(std::move(run));
   }

@@ -6,7 +6,7 @@ namespace {
 
 /// FSDP over the chips that `tensor` leaves of a slice; slices are replicas, or split the weights further.
 void set_slices(MeasuredRun& run, const CsvRow& row, std::int64_t tensor, bool weights_across) {
-  const auto of_a_slice = row.integer("chips_per_slice"), slices = row.integer("slices", 1);
+  const auto of_a_slice = row.integer("chips_per_slice"), slices = row.integer("slices");
   set_tpus(run, row.text("chip"), of_a_slice, slices);
   if (!run.skipped_because.empty()) return;
   RunDegrees degrees;
@@ -22,23 +22,24 @@ void set_slices(MeasuredRun& run, const CsvRow& row, std::int64_t tensor, bool w
 
 void torchprime(const CsvRow& row, MeasuredRun& run) {
   const auto name = row.text("model"), attention = row.text("attention");
-  const auto precision = precision_called(run, row.text("precision"));
+  const auto precision = precision_called(run, row);
   set_family(run, name + ", " + attention, row.text("chip"), precision);
   set_model(run, row);
   if (attention == "flash") {
     run.set("training.attention_kernel", "pallas-flash");
   } else if (attention != "splash") {
-    return skip(run, "attention '" + attention + "' is not known");
+    return skip_word(run, row, "attention", "flash or splash");
   }
   const auto over_slices = row.text("dcn"), offload = row.text("offload");
   if (!over_slices.empty() && over_slices != "fsdp" && over_slices != "data")
-    return skip(run, "'" + over_slices + "' over slices is not known");
-  if (!offload.empty() && offload != "decoder_input") return skip(run, "offload '" + offload + "' is not known");
-  set_slices(run, row, row.integer("ici_tp", 1), over_slices == "fsdp");
+    return skip_word(run, row, "dcn", "fsdp or data");
+  if (!offload.empty() && offload != "decoder_input") return skip_word(run, row, "offload", "decoder_input");
+  set_slices(run, row, row.integer("ici_tp"), over_slices == "fsdp");
   run.set("training.precision", precision);  // of weights and gradients too, without fp32 copies
+  if (row.text("optimizer").empty()) skip_word(run, row, "optimizer", "an optimizer such as adafactor");
   run.set("training.optimizer", row.text("optimizer"));
   run.set("training.cross_entropy.mode", "in place");
-  if (row.text("remat") != "full") return skip(run, "recomputation '" + row.text("remat") + "' is not known");
+  if (row.text("remat") != "full") return skip_word(run, row, "remat", "full");
   if (name.starts_with("Mixtral")) {
     // moe_implementation: dropping with capacity_factor: 1.25 (configs/model/mixtral-8x7b.yaml); the product that
     // combines the experts' results by its mask reads them in the backward.
@@ -53,9 +54,10 @@ void torchprime(const CsvRow& row, MeasuredRun& run) {
 }
 
 void axlearn(const CsvRow& row, MeasuredRun& run) {
-  const auto precision = precision_called(run, row.text("precision"));
+  const auto precision = precision_called(run, row);
   set_family(run, row.text("model"), row.text("chip"), precision);
   set_model(run, row);
+  (void)row.integer("mbs");  // which torchprime's rows do not have
   set_slices(run, row, 1, false);
   // xla_tpu_enable_sunk_dcn_allreduce_done_with_host_reduction (common/compiler_options.py): "group non-blocking DCN
   // collectives into as few stages as possible".
@@ -65,7 +67,7 @@ void axlearn(const CsvRow& row, MeasuredRun& run) {
   run.set("training.cross_entropy.mode", "in place");
   run.set("training.gradient_clipping", "true");
   if (row.text("kept") != "query_proj key_proj value_proj context out_proj")
-    return skip(run, "kept results '" + row.text("kept") + "' are not known");
+    return skip_word(run, row, "kept", "query_proj key_proj value_proj context out_proj");
   // Attention runs again, though its result is kept, for the sums of its softmax: make_splash_mha is called without
   // residual_checkpoint_name (common/flash_attention/tpu_attention.py), so no policy can name them.
   set_needed_recompute(run, "query projection, key projection, value projection, attention output");

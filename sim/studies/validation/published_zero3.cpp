@@ -13,16 +13,19 @@ void zero3(const CsvRow& row, MeasuredRun& run) {
   set_family(run, scheme.substr(0, scheme.find(' ')), "A100", "fp16");
   run.set("model", gpt_shape(row));
   const auto chips = row.integer("n_chips");
-  const bool sharded = row.text("zero") == "3";
+  const auto stage = count_or_zero(row, "zero");
+  const bool sharded = stage == 3;
+  if (stage != 0 && !sharded)
+    skip_cell(run, row, "zero", "stage " + std::to_string(stage) + " is not expressed", "0 or 3");
   if (sharded) {
     set_cluster(run, one_adapter_a_ring, chips);
   } else {
     set_cluster(run, row.text("chip"), chips);
   }
-  auto degrees = megatron_degrees(run, chips, row.integer("tp", 1), row.integer("pp", 1), 1, 1);
+  auto degrees = megatron_degrees(run, chips, row.integer("tp"), row.integer("pp"), 1, 1);
   if (sharded) std::swap(degrees.fsdp, degrees.data);
   set_degrees(run, degrees);
-  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs", 1), degrees);
+  set_batch(run, row.integer("gbs"), row.integer("seq"), row.integer("mbs"), degrees);
   set_megatron_2021(run);
   run.set("parallel.sequence_parallel", "false");
   run.set("training.recompute", "full");

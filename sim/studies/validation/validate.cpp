@@ -55,7 +55,7 @@ struct Simulated {
 PeakWanted wanted_peak(const MeasuredRun& run) { return {run.peak_is_reserved, run.peak_of_last_stage}; }
 
 Simulated simulated(scenario::Scenario scenario, PeakWanted wanted, Variant variant, const ValidateOptions& options,
-                    spdlog::logger& log) {
+                    preparation::KnownMachines& known, spdlog::logger& log) {
   if (options.adjust) options.adjust(scenario);
   if (auto& kernels = scenario.cluster.chip().kernels) {
     if (variant == slower_compute) kernels->sustained *= slower;
@@ -63,8 +63,8 @@ Simulated simulated(scenario::Scenario scenario, PeakWanted wanted, Variant vari
   }
   SimulateOptions simulating;
   simulating.engine = options.engine;
-  simulating.explained = false;
-  const auto simulation = simulate(scenario, simulating, log);
+  simulating.detail = Detail::totals;
+  const auto simulation = simulate(scenario, simulating, log, known);
   const auto& metrics = simulation.metrics;
   const auto& memory = wanted.of_last_stage ? metrics.stages.back().memory : metrics.memory;
   const auto compared = wanted.reserved ? metrics::reserved_memory(simulation.preparation.step, simulation.program,
@@ -112,14 +112,16 @@ std::vector<Task> tasks_of(std::vector<Job>& jobs, const ValidateOptions& option
 void simulate_all(std::vector<Job>& jobs, const ValidateOptions& options, spdlog::logger& log) {
   const auto steps = tasks_of(jobs, options);
   std::size_t done = 0;
+  preparation::KnownMachines known;  // by each child for itself
   const auto work = [&](std::size_t index) {
     const auto& [job, fewer, variant] = steps[index];
-    return answer_of(simulated(fewer ? *job->fewer : job->scenario, wanted_peak(*job->run), variant, options, log));
+    return answer_of(
+        simulated(fewer ? *job->fewer : job->scenario, wanted_peak(*job->run), variant, options, known, log));
   };
-  const auto take = [&](std::size_t index, studies::Child& child) {
+  const auto take = [&](std::size_t index, const studies::Answer& answer) {
     const auto& [job, fewer, variant] = steps[index];
     try {
-      const auto made = simulated_in(child.answer());
+      const auto made = simulated_in(answer.text());
       job->prediction.step_s[variant] += fewer ? -made.step_s : made.step_s;
       if (!fewer) {
         job->prediction.peak_bytes = made.peak_bytes;

@@ -38,7 +38,6 @@ Method method_named(const std::string& text) {
 
 std::vector<ValidatedFamily> validated_families(const std::vector<ValidatedRun>& runs) {
   std::vector<ValidatedFamily> families;
-  std::vector<double> doublings;
   for (const auto& run : runs) {
     if (!run.counts() || run.traits.chip.empty()) continue;
     const auto same = [&](const ValidatedFamily& family) {
@@ -49,19 +48,15 @@ std::vector<ValidatedFamily> validated_families(const std::vector<ValidatedRun>&
     if (at == families.end()) {
       at = families.insert(at, {run.traits, run.run.table, run.run.family, 0, {}});
       at->traits.network = 0;
-      doublings.push_back(0);
     }
     ++at->rows;
     at->residuals.push_back(run.measured_s / run.predicted_s);
     at->traits.network += run.traits.network;
-    doublings[static_cast<std::size_t>(at - families.begin())] += std::log2(static_cast<double>(run.traits.chips));
+    at->traits.chips = std::max(at->traits.chips, run.traits.chips);
   }
-  for (std::size_t i = 0; i < families.size(); ++i) {
-    auto& family = families[i];
-    const auto rows = static_cast<double>(family.rows);
+  for (auto& family : families) {
     family.residuals = few_of(std::move(family.residuals));
-    family.traits.chips = std::llround(std::exp2(doublings[i] / rows));
-    family.traits.network /= rows;
+    family.traits.network /= static_cast<double>(family.rows);
   }
   return families;
 }

@@ -49,7 +49,7 @@ TEST(MeasuredKernels, MistakesAreLocatedAllAtOnce) {
   try {
     (void)rows_of(header +
                   "produkt,bf16,1,1,1,1,,,,1\nproduct,bf17,1,0,1,1,,,,1\nproduct,bf16,1,1,1,1,,,,\nattention,bf16,1,1,"
-                  "1,1,maybe,,,1\n");
+                  "1,1,maybe,,,1\nproduct,bf16,1,1,1,1,,,,-1\n");
     FAIL();
   } catch (const ConfigError& error) {
     std::vector<std::string> lines;
@@ -59,7 +59,8 @@ TEST(MeasuredKernels, MistakesAreLocatedAllAtOnce) {
                            testing::StartsWith("kernels.csv:3:9: precision: unknown precision 'bf17'"),
                            testing::StartsWith("kernels.csv:3:16: m: "),
                            testing::StartsWith("kernels.csv:4:25: seconds: is missing"),
-                           testing::StartsWith("kernels.csv:5:24: causal: 'maybe'")));
+                           testing::StartsWith("kernels.csv:5:24: causal: 'maybe'"),
+                           testing::StartsWith("kernels.csv:6:25: seconds: '-1' is not a number above 0")));
   }
 }
 
@@ -186,6 +187,12 @@ TEST(MeasuredKernels, ProductsByShapeInOtherPeoplesColumns) {
                      problems);
   (void)topologies::read_timed_products(bad);
   EXPECT_EQ(problems.size(), 4U);
+  Problems negative;
+  const CsvTable rate("m,n,k,precision,tflops\n1,1,1,bf16,-5\n", "p.csv", negative);
+  (void)topologies::read_timed_products(rate);
+  ASSERT_EQ(negative.size(), 1U) << "one mistake is told once";
+  EXPECT_EQ(negative.list().front().to_string(),
+            "p.csv:2:12: tflops: '-5' is not a number above 0; expected a plain number without a unit");
 }
 
 TEST(MeasuredKernels, ATableKnowsShapesEitherWayRound) {

@@ -44,6 +44,21 @@ TEST_F(YamlFile, IsReadWithItsNameInPlaces) {
   EXPECT_TRUE(problems.empty());
 }
 
+// A file that is read again is parsed again if its text has changed, and what one reader asked for is no other's.
+TEST_F(YamlFile, IsReadAsItIsNow) {
+  Problems problems;
+  const auto file = write("s.yaml", "a: 3\nb: 4\n");
+  EXPECT_EQ(YamlView::from_file(file, problems)["a"].integer(), 3);
+  const auto again = YamlView::from_file(file, problems);
+  EXPECT_EQ(again["b"].integer(), 4);
+  EXPECT_TRUE(problems.empty());
+  again.refuse_unknown_keys();
+  ASSERT_EQ(problems.list().size(), 1U) << "`a` was asked for by the reader before";
+  EXPECT_EQ(problems.list().front().key, "a");
+  (void)write("s.yaml", "a: 5\n");
+  EXPECT_EQ(YamlView::from_file(file, problems)["a"].integer(), 5);
+}
+
 TEST_F(YamlFile, MustExistAndBeAFile) {
   EXPECT_EQ(refusal(folder_ / "none.yaml"), "none.yaml: no such file");
   EXPECT_EQ(refusal(folder_ / "none" / "none.yaml"), "none/none.yaml: no such file");

@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/logger.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -74,6 +76,61 @@ TEST(Isolated, NoProcessLeftIsToldAsSuch) {
                 return studies::in_child([] { return std::string(); });
               }),
               AllOf(HasSubstr("the system starts no process for a simulation: "), HasSubstr("--jobs")));
+}
+
+/// What `count` pieces of work answer, one process at a time: of a piece without an answer what is thrown.
+std::vector<std::string> answers(std::size_t count, const std::function<std::string(std::size_t)>& work) {
+  std::vector<std::string> result(count);
+  studies::in_children(count, 1, work, [&](std::size_t piece, const studies::Answer& answer) {
+    try {
+      result[piece] = answer.text();
+    } catch (const std::exception& error) {
+      result[piece] = error.what();
+    }
+  });
+  return result;
+}
+
+// One process does all of the work, the memory of its last piece still in hand.
+TEST(Isolated, ManyPiecesOfWorkShareAProcess) {
+  const auto processes = answers(3, [](std::size_t) { return std::to_string(::getpid()); });
+  EXPECT_EQ(processes[0], processes[1]);
+  EXPECT_EQ(processes[0], processes[2]);
+  EXPECT_NE(processes[0], std::to_string(::getpid()));
+}
+
+// A mistake ends a piece of work; a process that dies takes no other piece with it.
+TEST(Isolated, EachPieceOfWorkFailsAlone) {
+  const auto told = answers(4, [](std::size_t piece) -> std::string {
+    if (piece == 0) throw ConfigError({{{"a.yaml", 3, 5}, "key", "is wrong", "another"}});
+    if (piece == 2) std::raise(SIGKILL);
+    return "answer " + std::to_string(piece);
+  });
+  EXPECT_EQ(told[0], "a.yaml:3:5: key: is wrong; expected another");
+  EXPECT_EQ(told[1], "answer 1");
+  EXPECT_THAT(told[2], HasSubstr("was killed (signal 9)"));
+  EXPECT_EQ(told[3], "answer 3");
+}
+
+// Answers longer than what a pipe holds come through whole.
+TEST(Isolated, LongAnswersComeThrough) {
+  const auto told = answers(2, [](std::size_t piece) { return std::string(1'000'000 + piece, 'x'); });
+  EXPECT_EQ(told[0].size(), 1'000'000U);
+  EXPECT_EQ(told[1].size(), 1'000'001U);
+}
+
+// SimGrid runs once in a process, so each piece that runs it gets a process of its own.
+TEST(Isolated, WorkOnSimGridGetsAProcessEach) {
+  const auto scenario = scenario::load_scenario(scenario::data_root() / "scenarios/llama2-13b-dp.yaml");
+  spdlog::logger silent("test");
+  engine::load(engine::EngineKind::simgrid);
+  const auto steps = answers(2, [&](std::size_t) {
+    SimulateOptions options;
+    options.engine = engine::EngineKind::simgrid;
+    return std::to_string(simulate(scenario, options, silent).metrics.step_time.value());
+  });
+  EXPECT_EQ(steps[0], steps[1]);
+  EXPECT_GT(std::stod(steps[0]), 0);
 }
 
 }  // namespace

@@ -75,6 +75,21 @@ TEST(GradientsOnStages, AreReducedOnceAfterTheLastMicrobatch) {
   }
 }
 
+// What a pass computes comes after all that its stage has computed before, so a reduction names the last microbatch
+// alone: a step of twice as many microbatches has no reduction that waits for more operations.
+TEST(GradientsOnStages, WaitForTheLastMicrobatchAlone) {
+  const auto model = derived(two_matmuls(pipeline_layers), workloads::Parallel{.data = 4});
+  const auto most = [&](std::int32_t microbatches) {
+    const auto pipeline = on_schedule(model, "1f1b", pipeline_ranks, microbatches);
+    const auto graph = build_step(model.kinds, model.order, pipeline, {});
+    std::size_t waited = 0;
+    for (const auto id : all_of(graph, reduces)) waited = std::max(waited, graph.waits_for(id).size());
+    return waited;
+  };
+  EXPECT_GT(most(pipeline_microbatches), 0U);
+  EXPECT_EQ(most(2 * pipeline_microbatches), most(pipeline_microbatches));
+}
+
 // One update of each block on each stage that has it. It waits for every gradient of the model, and without the barrier
 // for its own block's alone.
 TEST(GradientsOnStages, EndInOneUpdateOfEachCopy) {

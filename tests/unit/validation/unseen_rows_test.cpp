@@ -139,15 +139,128 @@ TEST(UnseenRow, IsReadInOtherSpellings) {
   EXPECT_EQ(changed("torchtitan", "recompute", "per-op Selective").value_of("training.recompute.mode"), "selective");
   EXPECT_EQ(changed("tpu_recipes_v5p_v6e", "chip", "TPU v5 Lite").value_of("cluster").substr(0, 21),
             "{chip: tpu-v5e, shape");
-  EXPECT_EQ(changed("dgxc_benchmarking", "precision", "").value_of("training.precision"), "bf16");
   EXPECT_EQ(changed("dgxc_benchmarking", "gbs", "1,024").value_of("batch.sequences"), "1024");
-  EXPECT_EQ(changed("megatron_bridge_perf", "mbs", "n/a").skipped_because, "");
+  EXPECT_EQ(changed("megatron_bridge_perf", "vp", "n/a").skipped_because, "");
+  EXPECT_EQ(changed("megatron_bridge_perf", "fsdp", "8 (0)").value_of("parallel.fsdp"), "8");
+  EXPECT_EQ(changed("mlperf_llm", "vp", "6 (default)").value_of("pipeline.chunks"), "6");
+  EXPECT_EQ(changed("tpu_recipes_v5p_v6e", "quantization", "").value_of("training.precision"), "bf16");
+  EXPECT_EQ(changed("megatron_core_h100_scaling", "precision", "").value_of("training.precision"), "bf16");
   EXPECT_THAT(changed("mosaicml_llm_foundry", "chip", "A100-SXM4-40GB").value_of("cluster"), HasSubstr("1555 GB/s"));
   EXPECT_THAT(changed("simumax_b200_8gpu", "chip", "MI300X").value_of("cluster"), HasSubstr("{like: mi300x,"));
   EXPECT_EQ(changed("torchtitan", "model", "OLMo 7B").value_of("model"), "olmo-7b");
   EXPECT_THAT(changed("torchtitan", "model", "Llama 9 4B").value_of("model"), HasSubstr("{layers: 32, d_model: 4096,"));
   EXPECT_EQ(changed("mlperf_llm", "fp4", "true").value_of("training.precision"), "nvfp4");
-  EXPECT_EQ(changed("dgxc_benchmarking", "precision", "fp64").skipped_because, "precision 'fp64' is not known");
+  EXPECT_THAT(changed("dgxc_benchmarking", "precision", "fp64").skipped_because,
+              HasSubstr(": precision: 'fp64' is not known; expected a precision such as bf16"));
+}
+
+struct Cell {
+  const char *table, *column, *text;
+};
+
+// Degrees and settings that cannot be read are no defaults: each is told once, at its cell, and its row is skipped.
+TEST(UnseenRow, GarbledCellsAreMistakes) {
+  const Cell cells[] = {{"megatron_bridge_perf", "ep", "abc"},
+                        {"megatron_bridge_perf", "vp", "xx"},
+                        {"megatron_bridge_perf", "pp", "two"},
+                        {"megatron_bridge_perf", "cp", "-1"},
+                        {"megatron_bridge_perf", "fsdp", "maybe"},
+                        {"dgxc_benchmarking", "layers", "abc"},
+                        {"dgxc_benchmarking", "etp", "x"},
+                        {"megatron_llama3_fp8_h100", "vp", "some"},
+                        {"megatron_sc21_table1", "vp", "two"},
+                        {"megatron_sc21_table2_zero3", "zero", "yes"},
+                        {"megatron_core_h100_scaling", "tp", "eight"},
+                        {"megatron_core_tests", "dropout", "perhaps"},
+                        {"korthikanti2022_iteration_time", "sp", "2"},
+                        {"korthikanti2022_layer_time", "heads", "many"},
+                        {"mlperf_llm", "vp", "none at all"},
+                        {"mlperf_llama31", "cuda_graph", "maybe"},
+                        {"mosaicml_llm_foundry", "act_cpu_offload", "perhaps"},
+                        {"internevo_a100_roce_scaling", "mbs", "two"},
+                        {"maxtext_tpu", "ici_tp", "lots"},
+                        {"tpu_recipes_v5p_v6e", "dcn_fsdp", "both"},
+                        {"jax_gpu", "scan", "sometimes"}};
+  for (const auto& [table, column, text] : cells) {
+    Problems problems;
+    const auto run = changed(table, column, text, problems);
+    EXPECT_NE(run.skipped_because, "") << table << " " << column;
+    ASSERT_EQ(problems.size(), 1U) << table << " " << column;
+    const auto told = problems.list().front().to_string();
+    EXPECT_TRUE(told.starts_with("folder/t.csv:2:")) << told;
+    EXPECT_THAT(told, HasSubstr(": " + std::string(column) + ": '" + text + "' is "));
+  }
+}
+
+// What a rule needs and its source does not say is no default either, but no mistake.
+TEST(UnseenRow, BlankCellsSkipTheirRow) {
+  const Cell cells[] = {{"megatron_bridge_perf", "precision", ""},
+                        {"dgxc_benchmarking", "precision", ""},
+                        {"mlperf_llama31", "precision", ""},
+                        {"nemo_long_sequence", "precision", ""},
+                        {"mosaicml_llm_foundry", "precision", ""},
+                        {"megatron_bridge_perf", "precision", "n/a"},
+                        {"megatron_bridge_perf", "tp", ""},
+                        {"megatron_bridge_perf", "fsdp", ""},
+                        {"megatron_bridge_perf", "mbs", "n/a"},
+                        {"megatron_bridge_perf", "release", ""},
+                        {"maxtext_tpu", "slices", ""},
+                        {"maxtext_tpu", "remat", ""},
+                        {"torchtitan", "recompute", ""},
+                        {"torchtitan", "technique", ""},
+                        {"mlperf_llama31", "tp_comm_overlap", "-"},
+                        {"fms_fsdp", "hfu", ""},
+                        {"torchprime_v6e", "optimizer", ""},
+                        {"axlearn_v6e", "mbs", ""}};
+  for (const auto& [table, column, text] : cells) {
+    const auto why = changed(table, column, text).skipped_because;
+    EXPECT_TRUE(why.starts_with("t.csv:2:")) << table << " " << column << ": " << why;
+    EXPECT_THAT(why, HasSubstr(": " + std::string(column) + ": ")) << table;
+  }
+  EXPECT_EQ(changed("maxtext_tpu", "step_time_s_derived", "").skipped_because, "nothing was measured");
+}
+
+// Words that a later source may have are no mistakes, but this version does not know what they mean.
+TEST(UnseenRow, UnknownWordsSkipTheirRow) {
+  const Cell cells[] = {{"megatron_sc21_table1", "recompute", "some"},
+                        {"mosaicml_llm_foundry", "recompute", "perhaps"},
+                        {"torchtitan", "technique", "quux 9D"},
+                        {"torchtitan", "recompute", "quux"},
+                        {"maxtext_tpu", "remat", "quux"},
+                        {"maxtext_tpu", "mlp", "round"},
+                        {"tpu_recipes_v5p_v6e", "remat", "none"},
+                        {"tpu_recipes_v5p_v6e", "offload", "quux"},
+                        {"tpu_recipes_ironwood", "kept", "quux"},
+                        {"jax_gpu", "remat", "quux"},
+                        {"prime_rl", "recompute", "quux"},
+                        {"prime_rl", "trainer", "dpo"},
+                        {"korthikanti2022_layer_time", "experiment", "quux"}};
+  for (const auto& [table, column, text] : cells) {
+    const auto why = changed(table, column, text).skipped_because;
+    EXPECT_TRUE(why.starts_with("t.csv:2:")) << table << " " << column << ": " << why;
+    EXPECT_THAT(why, HasSubstr(": " + std::string(column) + ": '" + text + "' is not known; expected ")) << table;
+  }
+}
+
+// Settings of Google's logs stand behind each other in one cell.
+TEST(UnseenRow, FlagsOfATpuAreRead) {
+  const auto table = shipped(*validation::find_published_table("mlperf_llm"));
+  const auto at = std::find(table.header.begin(), table.header.end(), "tpu_parallel") - table.header.begin();
+  const auto row = std::find_if(table.rows.begin(), table.rows.end(), [&](const auto& cells) {
+    return cells.at(static_cast<std::size_t>(at)).find("ici_fsdp_parallelism=64 ") != std::string::npos;
+  });
+  ASSERT_NE(row, table.rows.end());
+  const auto with = [&](const std::string& old, const std::string& text) {
+    auto cells = *row;
+    auto& flags = cells.at(static_cast<std::size_t>(at));
+    flags.replace(flags.find(old), old.size(), text);
+    return runs_of(table, {cells}).front().skipped_because;
+  };
+  EXPECT_EQ(with("quantization=int8", "quantization=int8"), "");
+  EXPECT_THAT(with("ici_fsdp_parallelism=64", "ici_fsdp_parallelism=x"),
+              HasSubstr(": tpu_parallel: ici_fsdp_parallelism=x is not a count"));
+  EXPECT_THAT(with("quantization=int8", "quantization=int2"), HasSubstr("quantization=int2 is not known"));
+  EXPECT_THAT(with("remat_policy=", "remat_policy=quux_"), HasSubstr(" is not known; expected full, minimal"));
 }
 
 // What products in 8 bits read is kept as they read it by Transformer Engine, whoever runs Megatron Core; in 16 bits

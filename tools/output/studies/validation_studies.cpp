@@ -38,7 +38,12 @@ std::string ablation_text(const std::vector<validation::Ablated>& ablated) {
   return table.to_string();
 }
 
-std::string own_steps_text(const std::vector<calibration::OwnSteps>& studied) {
+std::string own_steps_text(const std::vector<calibration::OwnSteps>& studied, int given) {
+  if (studied.empty())
+    return "no steps of one's own: no table has " +
+           std::to_string(static_cast<std::size_t>(given) + calibration::least_others) +
+           " timed steps on one chip with kernel times, of which " + std::to_string(given) + " are given and " +
+           std::to_string(calibration::least_others) + " or more others predicted\n";
   Table table({"machine", "given", "others", "mean before", "after", "bias before", "after", "band holds", "after",
                "band width", "after"});
   for (const auto& row : studied) {
@@ -46,7 +51,6 @@ std::string own_steps_text(const std::vector<calibration::OwnSteps>& studied) {
                percent(row.after.mean_abs), signed_percent(row.before.bias), signed_percent(row.after.bias),
                percent(row.held_before), percent(row.held_after), percent(row.width_before), percent(row.width_after)});
   }
-  if (studied.empty()) return table.to_string();
   const auto mean = mean_of(studied);
   table.add({"mean", "", "", percent(mean.before), percent(mean.after), "", "", percent(mean.held_before),
              percent(mean.held_after), percent(mean.width_before), percent(mean.width_after)});
@@ -56,7 +60,8 @@ std::string own_steps_text(const std::vector<calibration::OwnSteps>& studied) {
 std::string ablation_part(const std::vector<validation::Ablated>& ablated) {
   if (ablated.empty()) return "";
   std::string text =
-      "### Without one effect\n\nMean errors in % of at most 6 rows of each table, simulated without contention: with "
+      std::string(ablation_heading) +
+      "\nMean errors in % of at most 6 rows of each table, simulated without contention: with "
       "everything, and without one effect of the model, whose other parameters keep their values (`lockstep validate "
       "--ablation`). Tables that are not named keep their error to 0.05 points.\n\n| without | parameters | table: "
       "with "
@@ -76,7 +81,8 @@ std::string ablation_part(const std::vector<validation::Ablated>& ablated) {
 std::string own_steps_part(const std::vector<calibration::OwnSteps>& studied) {
   if (studied.empty()) return "";
   std::string text =
-      "### Three steps of one's own\n\nEvery table and chip with enough rows, taken as a user's machine: three of its "
+      std::string(own_steps_heading) +
+      "\nEvery table and chip with enough rows, taken as a user's machine: three of its "
       "steps are given to `lockstep calibrate`, and at most 8 others are predicted before and after it, without "
       "contention (`lockstep validate --own-steps 3`). Priors and bands know nothing of the table. A band's width is "
       "its upper end over its lower end, less one.\n\n"
