@@ -124,7 +124,9 @@ class Waiting {
         return;
       }
       const auto span = timeline_.simulated(before.op, before.rank);
-      take(vertex(before.op), std::max(span.start, gap.start), until, idle);
+      const auto held = std::max(span.end - program_.ops[before.op].held, gap.start);  // from then on by hosts
+      if (until > held) idle.collective += until - held;
+      take(vertex(before.op), std::max(span.start, gap.start), std::min(until, held), idle);
       until = std::min(until, std::max(span.start, gap.start));
       op = before.op;
       rank = before.rank;
@@ -152,7 +154,7 @@ class Waiting {
       const auto runs = static_cast<double>(timeline_.repetition().runs(op));
       for (const auto rank : timeline_.ranks_of(op)) {
         const auto span = timeline_.simulated(op, rank);
-        busy(rank, backward) += (span.end - span.start).value() * runs;
+        busy(rank, backward) += (span.end - span.start - program_.ops[op].held).value() * runs;
       }
     }
     std::array<double, 2> mean{0, 0};  // forward, backward: of the fastest rank of each stage

@@ -54,7 +54,10 @@ std::vector<CommunicationUse> communication_of(const workloads::StepGraph& step,
   };
   std::vector<std::int32_t> collectives;  // in order: sums round alike however operations share ranks
   timeline.for_each_op_of(rank.rank, [&](std::int32_t op) {
-    if (program.ops[op].kind == program::ProgramOp::Kind::collective) collectives.push_back(op);
+    const auto& of_program = program.ops[op];
+    if (of_program.kind == program::ProgramOp::Kind::collective) collectives.push_back(op);
+    if (of_program.held > Seconds(0))
+      use_of(op).busy += of_program.held * static_cast<double>(timeline.repetition().runs(op));
   });
   std::sort(collectives.begin(), collectives.end());
   for (const auto op : collectives) {

@@ -86,20 +86,14 @@ class Lowering {
   }
 
   /// Hosts that move a collective's data between tori stop their chips: after the compute that the collective waits
-  /// for. Short ones go together until they are long enough, as XLA combines them.
+  /// for. XLA combines short ones, of which each stands for its part of a longer one.
   void wait_for_hosts(const workloads::StepOp& vertex, const ProgramOp& op) {
     constexpr Bytes combined(1 << 20);
     const bool alone =
         vertex->kind == workloads::StepOp::Kind::compute || vertex->given_time || vertex.other_stage >= 0;
     if (alone) return;
-    const Seconds barrier = collectives_.barrier(vertex->axes);
+    const Seconds barrier = collectives_.barrier(vertex->axes) * std::min(1.0, vertex->full_size / combined);
     if (!(barrier > Seconds(0))) return;
-    if (vertex->full_size < combined) {
-      auto& together = short_ones_[vertex.stage];
-      together += vertex->full_size;
-      if (together < combined) return;
-      together = Bytes(0);
-    }
     for (const auto* before = &op; !before->predecessors.empty();) {
       auto& last = program_.ops[*std::max_element(before->predecessors.begin(), before->predecessors.end())];
       if (last.kind == ProgramOp::Kind::compute) {
@@ -341,8 +335,7 @@ class Lowering {
   const LowerOptions& options_;
   bool whole_;
   Program program_;
-  std::map<std::int32_t, ComputeOrder> order_;      ///< of compute, by stage
-  std::map<workloads::StageId, Bytes> short_ones_;  ///< that hosts have not moved yet; see wait_for_hosts
+  std::map<std::int32_t, ComputeOrder> order_;  ///< of compute, by stage
   static constexpr workloads::StageId no_stage = workloads::StepOp::every_stage - 1;
   Indexed<workloads::OpId, workloads::StageId> awaited_by_;  ///< the last stage whose compute stream waited for it
   std::map<std::int32_t, workloads::OpId> last_send_;        ///< by stage; see sends_in_order
@@ -373,6 +366,16 @@ Program lower(const workloads::StepGraph& step, collectives::CollectiveModel& co
 Program lower_one_rank_per_stage(const workloads::StepGraph& step, collectives::CollectiveModel& collectives,
                                  const cost::ComputeRates& rates, const LowerOptions& options) {
   return Lowering(step, collectives, rates, options, false).run();
+}
+
+Predecessors all_predecessors(const workloads::StepGraph& step, const ProgramOp& op) {
+  const auto inputs = step.waits_for(op.vertex);
+  Predecessors all;
+  all.assign(inputs.begin(), inputs.end());
+  for (const auto before : op.predecessors) {
+    if (std::find(all.begin(), all.end(), before) == all.end()) all.push_back(before);
+  }
+  return all;
 }
 
 }  // namespace lockstep::program

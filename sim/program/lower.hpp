@@ -25,4 +25,8 @@ struct LowerOptions {
                                                collectives::CollectiveModel& collectives,
                                                const cost::ComputeRates& rates, const LowerOptions& options = {});
 
+/// All that an operation of a lowered step waits for: its inputs, also those that its stream has waited for before and
+/// that its predecessors therefore leave out, and then what it follows in the program.
+[[nodiscard]] Predecessors all_predecessors(const workloads::StepGraph& step, const ProgramOp& op);
+
 }  // namespace lockstep::program

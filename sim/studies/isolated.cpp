@@ -26,6 +26,7 @@ void write_all(int file, const void* data, std::size_t size) {
   const auto* at = static_cast<const char*>(data);
   while (size > 0) {
     const auto written = ::write(file, at, size);
+    if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return;
     at += written;
     size -= static_cast<std::size_t>(written);
@@ -138,10 +139,16 @@ int forked(const std::array<int, 2>& ends, Act act) {
   return process;
 }
 
+void wait_for(int process, int& status) {
+  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+}
+
 bool read_whole(int file, void* data, std::size_t size) {
   auto* at = static_cast<char*>(data);
   while (size > 0) {
     const auto got = ::read(file, at, size);
+    if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
     at += got;
     size -= static_cast<std::size_t>(got);
@@ -218,7 +225,7 @@ class Worker {
   int end() {
     ::close(file_);  // one that is not listened to any more ends when it answers
     int status = 0;
-    ::waitpid(std::exchange(process_, -1), &status, 0);
+    wait_for(std::exchange(process_, -1), status);
     return status;
   }
 
@@ -271,7 +278,7 @@ Child::~Child() {
 int Child::end() {
   ::close(file_);  // one that is not listened to any more ends when it answers
   int status = 0;
-  ::waitpid(std::exchange(process_, -1), &status, 0);
+  wait_for(std::exchange(process_, -1), status);
   return status;
 }
 
@@ -301,6 +308,7 @@ std::string in_child(const std::function<std::string()>& work) { return Child(wo
 
 void in_children(std::size_t count, int jobs, const std::function<std::string(std::size_t)>& work,
                  const std::function<void(std::size_t, const Answer&)>& take) {
+  if (jobs < 1) throw InternalError("work is given to no process");
   std::vector<Worker> workers;
   std::size_t next = 0;
   while (next < count && std::ssize(workers) < jobs) {

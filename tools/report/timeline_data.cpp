@@ -6,6 +6,7 @@
 
 #include "sim/collectives/collective_model.hpp"
 #include "sim/metrics/blockers.hpp"
+#include "sim/program/lower.hpp"
 #include "sim/timing/whole_step.hpp"
 #include "tools/output/elements/table.hpp"
 #include "tools/output/results/operation_words.hpp"
@@ -55,7 +56,7 @@ class TimelineData {
     next_.microbatch = repetition_.microbatch(run.op, run.copy, vertex.microbatch);
     next_.pair = vertex.pair == 0 ? 0 : vertex.pair + repetition_.pairs * run.copy;
     next_.before.clear();
-    for (const auto predecessor : op.predecessors) {
+    for (const auto predecessor : program::all_predecessors(step_, op)) {
       const auto number = whole_.number_before(run, predecessor);
       if (number >= 0) next_.before.push_back(number);
     }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "sim/program/lower.hpp"
 #include "tools/output/elements/json_lines.hpp"
 #include "tools/trace/proto_text.hpp"
 #include "tools/trace/step_of_ranks.hpp"
@@ -112,7 +113,7 @@ class Writing {
     proto::append_number(node, 1, static_cast<std::uint64_t>(id) + 1);
     proto::append_bytes(node, 2, vertex->name);
     proto::append_number(node, 3, type_of(op, vertex, rank));
-    for (const auto before : op.predecessors) {
+    for (const auto before : program::all_predecessors(step_, op)) {
       if (ranks_.takes_part(before, rank)) proto::append_number(node, 5, static_cast<std::uint64_t>(before) + 1);
     }
     const bool timed = StepOfRanks::is_timed(op, vertex);

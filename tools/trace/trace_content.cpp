@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/metrics/link_loads.hpp"
+#include "sim/program/lower.hpp"
 
 namespace lockstep::trace {
 
@@ -84,7 +85,8 @@ void TraceArrows::connect(std::int32_t rank) {
   leaving_.assign(runs.size(), {});
   for (std::size_t after = 0; after < runs.size(); ++after) {
     if (!has_span(runs[after].op, rank)) continue;
-    for (const auto before : simulation_.program.ops[runs[after].op].predecessors) {
+    const auto& op = simulation_.program.ops[runs[after].op];
+    for (const auto before : program::all_predecessors(simulation_.preparation.step, op)) {
       if (!has_span(before, rank)) continue;
       const auto number = whole_.number_before(runs[after], before);
       if (number < 0) continue;

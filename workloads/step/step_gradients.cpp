@@ -112,7 +112,6 @@ void StepGradients::contribute(const StepPlace& place, const Contribution& contr
     if (step == BlockStep::outside) {
       merge(gradient.ready, backward.received.ops);
     } else {
-      drop_earlier_passes(gradient.ready, backward.of_step[step]);
       merge(gradient.ready, backward.of_step[step]);
     }
     if (!writer_.remembers()) continue;
@@ -122,6 +121,9 @@ void StepGradients::contribute(const StepPlace& place, const Contribution& contr
   if (!gradient.accumulated && !steps.empty()) {
     const auto size = writer_.options.gradient_element * contribution.update->gradient_elements;
     gradient.accumulated = writer_.hold(MemoryKind::gradients, size, gradient.ready.front(), place.stage);
+  }
+  for (const int step : steps) {
+    if (step != BlockStep::outside) drop_earlier_passes(gradient.ready, backward.of_step[step]);
   }
   const int wanted = expected(state, place.stage, place.microbatch);
   if (wanted > 1) {

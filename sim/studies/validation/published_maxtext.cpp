@@ -176,7 +176,7 @@ void tpu_recipes(const CsvRow& row, MeasuredRun& run) {
   if (name.starts_with("Mixtral")) {
     set_dropped(run);
   } else {
-    if (!is_blank(row, "remat")) check_policy(run, row);  // MaxText's default is full
+    if (!row.text("remat").empty()) check_policy(run, row);  // MaxText's default is full
     if (!is_blank(row, "offload")) check_kept(run, row, "offload");
     set_remat(run, row.text("remat"), row.text("offload"));
   }
