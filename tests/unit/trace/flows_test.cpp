@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "sim/program/lower.hpp"
 #include "tests/unit/trace/simulated.hpp"
 #include "tests/unit/trace/trace_reader.hpp"
 #include "tools/trace/lanes.hpp"
@@ -24,7 +25,7 @@ Edges of_program(const Simulation& simulation, std::int32_t rank) {
   };
   Edges edges;
   for (std::size_t after = 0; after < simulation.program.ops.size(); ++after) {
-    for (const auto before : simulation.program.ops[after].predecessors) {
+    for (const auto before : program::all_predecessors(simulation.preparation.step, simulation.program.ops[after])) {
       if (visible(before) && visible(static_cast<std::int32_t>(after))) edges.insert({before, static_cast<int>(after)});
     }
   }
