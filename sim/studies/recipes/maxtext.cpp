@@ -7,28 +7,11 @@
 #include <tuple>
 
 #include "sim/core/quantity_text.hpp"
+#include "sim/studies/maxtext_policies.hpp"
 #include "sim/studies/recipes/dialects_private.hpp"
 
 namespace lockstep::recipes {
 namespace {
-
-/// The words of remat_policy, those of earlier releases too: minimal_flash is minimal_with_context, proj save_qkv_proj.
-constexpr std::string_view policies[] = {"none",
-                                         "full",
-                                         "custom",
-                                         "minimal",
-                                         "minimal_with_context",
-                                         "minimal_flash",
-                                         "minimal_offloaded",
-                                         "minimal_with_quantization",
-                                         "minimal_with_context_and_quantization",
-                                         "proj",
-                                         "save_dot_except_mlp",
-                                         "save_dot_except_mlpwi",
-                                         "save_dot_with_context_except_mlp",
-                                         "save_qkv_proj",
-                                         "save_out_proj",
-                                         "qkv_proj_offloaded"};
 
 class MaxText {
  public:
@@ -335,7 +318,8 @@ class MaxText {
   /// What each policy keeps (src/maxtext/layers/decoders.py); what is offloaded waits on the host.
   void remat() {
     const auto* option = o_.find("remat_policy");
-    const auto policy = o_.one_of("remat_policy", policies).value_or(option == nullptr ? "full" : "none");
+    const auto policy =
+        o_.one_of("remat_policy", studies::maxtext_policies).value_or(option == nullptr ? "full" : "none");
     const auto because = option == nullptr ? std::string("MaxText's default of remat_policy")
                                            : "remat_policy, line " + std::to_string(option->where.line);
     const auto has = [&](std::string_view word) { return policy.find(word) != std::string::npos; };

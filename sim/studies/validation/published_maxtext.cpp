@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "sim/studies/maxtext_policies.hpp"
 #include "sim/studies/validation/published_private.hpp"
 
 namespace lockstep::validation {
@@ -14,23 +15,10 @@ constexpr std::string_view all_but_projections =
 /// Skips a run whose `remat_policy` is no word of MaxText's that computes something again ('minimal', "custom (context
 /// offload)").
 void check_policy(MeasuredRun& run, const CsvRow& row) {
-  constexpr std::string_view policies[] = {"full",
-                                           "custom",
-                                           "minimal",
-                                           "minimal_with_context",
-                                           "minimal_flash",
-                                           "minimal_offloaded",
-                                           "minimal_with_quantization",
-                                           "minimal_with_context_and_quantization",
-                                           "proj",
-                                           "save_dot_except_mlp",
-                                           "save_dot_except_mlpwi",
-                                           "save_dot_with_context_except_mlp",
-                                           "save_qkv_proj",
-                                           "save_out_proj",
-                                           "qkv_proj_offloaded"};
   const auto words = words_of(row.text("remat"));
-  if (words.empty() || std::find(std::begin(policies), std::end(policies), words.front()) == std::end(policies))
+  const auto& known = studies::maxtext_policies;
+  if (words.empty() || words.front() == "none" ||
+      std::find(std::begin(known), std::end(known), words.front()) == std::end(known))
     skip_word(run, row, "remat", "a policy of MaxText such as full, minimal or custom");
 }
 

@@ -15,17 +15,26 @@ namespace {
 constexpr double barrier_s = 9e-3;
 constexpr int layers = 4;
 
-Simulation simulated(const std::string& d_ff, const std::string& more = "", const std::string& barrier = "9 ms") {
-  const auto scenario = scenario::scenario_of_text(
+scenario::Scenario two_pods(const std::string& d_ff, const std::string& more = "",
+                            const std::string& barrier = "9 ms") {
+  return scenario::scenario_of_text(
       "format: 1\nmodel: {layers: 4, d_model: 1024, d_ff: " + d_ff +
           ", heads: 8, kv_heads: 8, head_size: 128, vocabulary: 32000, mlp: gated}\n"
           "cluster: {chip: tpu-v5e, shape: [4, 4], pods: 2, dcn: {like: ethernet-dcn, barrier: " +
           barrier + "}}\nparallel: {fsdp: 16, data: 2}\nbatch: {sequences: 64, sequence_length: 2048}\n" + more,
       "two pods", ".");
-  spdlog::logger silent("test");
+}
+
+SimulateOptions on_max_min(bool fold = true) {
   SimulateOptions options;
   options.engine = engine::EngineKind::max_min;
-  return simulate(scenario, options, silent);
+  options.fold = fold;
+  return options;
+}
+
+Simulation simulated(const std::string& d_ff, const std::string& more = "", const std::string& barrier = "9 ms") {
+  spdlog::logger silent("test");
+  return simulate(two_pods(d_ff, more, barrier), on_max_min(), silent);
 }
 
 TEST(HostsBetweenPods, HoldTheChipsOnceForEachLayer) {
@@ -77,12 +86,7 @@ TEST(HostsBetweenPods, AreFoldedInTime) {
       "batch: {sequences: 4096, sequence_length: 1024, microbatches: 128}\n",
       "small gathers", ".");
   spdlog::logger silent("test");
-  const auto step = [&](bool fold) {
-    SimulateOptions options;
-    options.engine = engine::EngineKind::max_min;
-    options.fold = fold;
-    return simulate(scenario, options, silent).metrics.step_time.value();
-  };
+  const auto step = [&](bool fold) { return simulate(scenario, on_max_min(fold), silent).metrics.step_time.value(); };
   EXPECT_NEAR(step(true), step(false), 1e-6 * step(false));
 }
 
@@ -96,15 +100,8 @@ TEST(HostsBetweenPods, AreNotSlowedDownByASlowChip) {
 
 // What faster parts save together is at most the step.
 TEST(HostsBetweenPods, StayWhenTheMachineIsFaster) {
-  const auto scenario = scenario::scenario_of_text(
-      "format: 1\nmodel: {layers: 4, d_model: 1024, d_ff: 4096, heads: 8, kv_heads: 8, head_size: 128, vocabulary: "
-      "32000}\ncluster: {chip: tpu-v5e, shape: [4, 4], pods: 2}\nparallel: {fsdp: 16, data: 2}\n"
-      "batch: {sequences: 64, sequence_length: 2048}\n",
-      "two pods", ".");
   spdlog::logger silent("test");
-  SimulateOptions options;
-  options.engine = engine::EngineKind::max_min;
-  const auto simulation = sensitivity::simulate_with_elasticity(scenario, options, silent);
+  const auto simulation = sensitivity::simulate_with_elasticity(two_pods("4096"), on_max_min(), silent);
   ASSERT_FALSE(simulation.elasticity.empty());
   double all = 0;
   for (const auto& one : simulation.elasticity) all += one.gain();
