@@ -33,10 +33,20 @@ void write_all(int file, const void* data, std::size_t size) {
   }
 }
 
+/// As ::read, whatever signals come.
+::ssize_t read_some(int file, void* data, std::size_t size) {
+  ::ssize_t got = 0;
+  do {
+    got = ::read(file, data, size);
+  } while (got < 0 && errno == EINTR);
+  return got;
+}
+
 std::string read_all(int file) {
   std::string text;
   std::array<char, 4096> piece{};
-  for (auto got = ::read(file, piece.data(), piece.size()); got > 0; got = ::read(file, piece.data(), piece.size())) {
+  for (auto got = read_some(file, piece.data(), piece.size()); got > 0;
+       got = read_some(file, piece.data(), piece.size())) {
     text.append(piece.data(), static_cast<std::size_t>(got));
   }
   return text;
@@ -110,10 +120,12 @@ std::string coded_answer(const std::function<std::string()>& work) {
       "; expected more memory, processes or open files (ulimit), or fewer simulations at a time (--jobs)");
 }
 
-/// Makes a process that does `act` and ends; it does not outlive this one. This process keeps the first of two
-/// connected files and the other one the second. Throws OutOfResources if the system makes no process.
-template <class Act>
-int forked(const std::array<int, 2>& ends, Act act) {
+/// Makes a process that does `act` with its end of two files that `connect` connects, and ends. Throws OutOfResources
+/// if the system makes no process.
+template <class Connect, class Act>
+Process forked(Connect connect, Act act) {
+  std::array<int, 2> ends{};
+  if (connect(ends.data()) != 0) no_process();
   const auto parent = ::getpid();
   ::sigset_t interrupt, before;
   ::sigemptyset(&interrupt);
@@ -132,23 +144,17 @@ int forked(const std::array<int, 2>& ends, Act act) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
     ::close(ends[0]);
-    act();
+    act(ends[1]);
     ::_exit(0);
   }
   ::close(ends[1]);
-  return process;
-}
-
-void wait_for(int process, int& status) {
-  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
-  }
+  return {process, ends[0]};
 }
 
 bool read_whole(int file, void* data, std::size_t size) {
   auto* at = static_cast<char*>(data);
   while (size > 0) {
-    const auto got = ::read(file, at, size);
-    if (got < 0 && errno == EINTR) continue;
+    const auto got = read_some(file, at, size);
     if (got <= 0) return false;
     at += got;
     size -= static_cast<std::size_t>(got);
@@ -165,55 +171,33 @@ class Worker {
     bool is_last = false;  ///< it does no further work
   };
 
-  /// `others`: files of other workers, which this one must not keep open.
-  Worker(const std::function<std::string(std::size_t)>& work, const std::vector<Worker>& others) {
-    std::array<int, 2> ends{};
-    if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) != 0) no_process();
-    process_ = forked(ends, [&] {
-      for (const auto& other : others) ::close(other.file_);
-      keep_memory();
-      std::size_t piece = 0;
-      while (read_whole(ends[1], &piece, sizeof piece)) {
-        const auto text = coded_answer([&] { return work(piece); });
-        const Header header{text.size(), engine::simgrid_has_run()};
-        write_all(ends[1], &header, sizeof header);
-        write_all(ends[1], text.data(), text.size());
-        if (header.is_last) return;
-      }
-    });
-    file_ = ends[0];
-  }
-  Worker(Worker&& other) noexcept
-      : process_(std::exchange(other.process_, -1)), file_(other.file_), piece_(other.piece_) {}
-  Worker& operator=(Worker&& other) noexcept {
-    std::swap(process_, other.process_);
-    std::swap(file_, other.file_);
-    std::swap(piece_, other.piece_);
-    return *this;
-  }
-  ~Worker() {
-    if (process_ > 0) (void)end();
-  }
+  /// `others`: their files this one must not keep open.
+  Worker(const std::function<std::string(std::size_t)>& work, const std::vector<Worker>& others)
+      : process_(forked([](int* ends) { return ::socketpair(AF_UNIX, SOCK_STREAM, 0, ends); },
+                        [&](int file) {
+                          for (const auto& other : others) ::close(other.file());
+                          do_pieces(file, work);
+                        })) {}
 
   void give(std::size_t piece) {
     piece_ = piece;
-    (void)::send(file_, &piece, sizeof piece, MSG_NOSIGNAL);  // that it has died is seen when its answer is read
+    (void)::send(file(), &piece, sizeof piece, MSG_NOSIGNAL);  // that it has died is seen when its answer is read
   }
   [[nodiscard]] std::size_t piece() const { return piece_; }
-  [[nodiscard]] int file() const { return file_; }
+  [[nodiscard]] int file() const { return process_.file(); }
 
   /// Waits for the answer to the last piece; after the worker's last one it has ended.
   [[nodiscard]] Answer answer() {
     Header header;
     std::string text;
-    if (read_whole(file_, &header, sizeof header)) {
+    if (read_whole(file(), &header, sizeof header)) {
       text.resize(header.size);
-      if (!read_whole(file_, text.data(), text.size())) text.clear();
+      if (!read_whole(file(), text.data(), text.size())) text.clear();
     }
-    const int status = text.empty() || header.is_last ? end() : 0;
+    const int status = text.empty() || header.is_last ? process_.end() : 0;
     return {std::move(text), status};
   }
-  [[nodiscard]] bool has_ended() const { return process_ < 0; }
+  [[nodiscard]] bool has_ended() const { return process_.has_ended(); }
 
  private:
   /// Memory that is given back to the system is cleared before it comes again.
@@ -222,15 +206,19 @@ class Worker {
     ::mallopt(M_TRIM_THRESHOLD, most_kept);
     ::mallopt(M_MMAP_MAX, 0);
   }
-  int end() {
-    ::close(file_);  // one that is not listened to any more ends when it answers
-    int status = 0;
-    wait_for(std::exchange(process_, -1), status);
-    return status;
+  static void do_pieces(int file, const std::function<std::string(std::size_t)>& work) {
+    keep_memory();
+    std::size_t piece = 0;
+    while (read_whole(file, &piece, sizeof piece)) {
+      const auto text = coded_answer([&] { return work(piece); });
+      const Header header{text.size(), engine::simgrid_has_run()};
+      write_all(file, &header, sizeof header);
+      write_all(file, text.data(), text.size());
+      if (header.is_last) return;
+    }
   }
 
-  int process_;
-  int file_;
+  Process process_;
   std::size_t piece_ = 0;
 };
 
@@ -246,45 +234,42 @@ std::size_t first_ready(const std::vector<int>& files) {
 
 }  // namespace
 
-Child::Child(const std::function<std::string()>& work) {
-  std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) no_process();
-  process_ = forked(ends, [&] {
-    const auto text = coded_answer(work);
-    write_all(ends[1], text.data(), text.size());
-  });
-  file_ = ends[0];
-}
+Process::Process(Process&& other) noexcept : number_(std::exchange(other.number_, -1)), file_(other.file_) {}
 
-Child::Child(Child&& other) noexcept
-    : process_(std::exchange(other.process_, -1)), file_(std::exchange(other.file_, -1)) {}
-
-Child& Child::operator=(Child&& other) noexcept {
-  std::swap(process_, other.process_);
+Process& Process::operator=(Process&& other) noexcept {
+  std::swap(number_, other.number_);
   std::swap(file_, other.file_);
   return *this;
 }
 
-std::size_t Child::first_ready(const std::vector<Child>& children) {
-  std::vector<int> files;
-  for (const auto& child : children) files.push_back(child.file_);
-  return studies::first_ready(files);
+Process::~Process() {
+  if (!has_ended()) (void)end();
 }
 
-Child::~Child() {
-  if (process_ > 0) (void)end();
-}
-
-int Child::end() {
-  ::close(file_);  // one that is not listened to any more ends when it answers
+int Process::end() {
+  ::close(file_);
   int status = 0;
-  wait_for(std::exchange(process_, -1), status);
+  const int number = std::exchange(number_, -1);
+  while (::waitpid(number, &status, 0) < 0 && errno == EINTR) {
+  }
   return status;
 }
 
+Child::Child(const std::function<std::string()>& work)
+    : process_(forked(::pipe, [&](int file) {
+        const auto text = coded_answer(work);
+        write_all(file, text.data(), text.size());
+      })) {}
+
+std::size_t Child::first_ready(const std::vector<Child>& children) {
+  std::vector<int> files;
+  for (const auto& child : children) files.push_back(child.process_.file());
+  return studies::first_ready(files);
+}
+
 std::string Child::answer() {
-  auto coded = read_all(file_);
-  const int status = end();
+  auto coded = read_all(process_.file());
+  const int status = process_.end();
   return Answer(std::move(coded), status).text();
 }
 

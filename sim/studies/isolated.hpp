@@ -22,14 +22,29 @@ class ProcessDied : public InternalError {
   using InternalError::InternalError;
 };
 
-/// A forked process that does `work` and answers with its text; it does not outlive the process that made it.
+/// A forked process and the file through which it answers; it does not outlive the process that made it.
+class Process {
+ public:
+  Process(int number, int file) : number_(number), file_(file) {}
+  Process(Process&& other) noexcept;
+  Process& operator=(Process&& other) noexcept;
+  ~Process();  ///< waits
+
+  [[nodiscard]] int file() const { return file_; }
+  [[nodiscard]] bool has_ended() const { return number_ < 0; }
+  /// Listens no more, so that it ends when it answers, and waits for that; its status.
+  int end();
+
+ private:
+  int number_;  ///< -1: it has ended
+  int file_;
+};
+
+/// A process that does `work`, answers with its text and ends.
 class Child {
  public:
   /// Throws OutOfResources if the system makes no process.
   explicit Child(const std::function<std::string()>& work);
-  Child(Child&& other) noexcept;
-  Child& operator=(Child&& other) noexcept;
-  ~Child();  ///< waits
 
   /// The first child that has answered or ended; waits until there is one.
   [[nodiscard]] static std::size_t first_ready(const std::vector<Child>& children);
@@ -39,10 +54,7 @@ class Child {
   [[nodiscard]] std::string answer();
 
  private:
-  int end();
-
-  int process_;
-  int file_;
+  Process process_;
 };
 
 /// The answer of a single child.
