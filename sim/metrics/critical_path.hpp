@@ -32,7 +32,7 @@ struct CriticalPart {
   enum class Kind {
     compute,     ///< forward and backward
     transfer,    ///< a collective's bytes on links, as if alone
-    latency,     ///< a collective's latencies, and that hosts hold chips for it
+    latency,     ///< a collective's latencies, and time for which hosts hold chips for it
     contention,  ///< the time that a collective takes beyond its time alone: links shared with others, or degraded
     replayed,    ///< communication known only by its time
     offload,     ///< transfers to and from the host, and its update
